@@ -17,6 +17,7 @@ from graph.settings import Settings
 from nodes.restoration.snapshots import SnapshotStore
 from sandboxes.base import Sandbox
 from sandboxes.opening import Sandboxes
+from server.readiness import freeze_heap
 from storage.artifacts import Artifacts
 from storage.blobs import Blobs
 from storage.inputs import InputSource
@@ -58,6 +59,7 @@ async def until_asked(cells: Sequence[str], inputs: Path | None, folder: Path) -
             artifacts=Artifacts(str(folder / "artifacts")),
             snapshots=SnapshotStore(Blobs.at(str(folder / "blobs"))),
         )
+        freeze_heap()  # as a server does
         ended = 0.0
         async for data in builder.compile(checkpointer=saver).astream(
             {"messages": [HumanMessage("Do it")]},

@@ -1,6 +1,6 @@
 """Run the pending cell, record what it did, and keep the step."""
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from graph.checkpoints.given_up import given_up_here, take_back_here
-from graph.checkpoints.holds import Holds, holds_of
+from graph.checkpoints.holds import Holds, Keep, holds_of
 from graph.checkpoints.journal import CallEntry, CellEntry, Journal, journal_of
 from graph.context import Context, context_of
 from graph.events import (
@@ -115,7 +115,7 @@ async def execute(
     return await _kept_or_held(done, keep, holds, journal)
 
 
-async def _kept_or_held(done: State, keep: Awaitable[list[str]], holds: Holds | None, journal: Journal | None) -> State:
+async def _kept_or_held(done: State, keep: Keep, holds: Holds | None, journal: Journal | None) -> State:
     """Keep the step now, or beside what comes next: then it is kept before any of what State learns is stored."""
     if journal is not None and holds is not None:
         holds.begin(journal.thread, keep)

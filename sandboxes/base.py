@@ -12,8 +12,9 @@ SandboxError                   the sandbox failed, not the code in it
 What the user's code did is data (`sandboxes/results.py`); what the sandbox did is an exception.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -59,6 +60,22 @@ class SandboxRefusedError(SandboxError):
 
 class NoSuchSandboxError(SandboxError, ValueError):
     """No sandbox can have that kind or name; trying again does not help."""
+
+
+Pack = Callable[[str, memoryview], bytes | None]
+"""Says what the content of a blob, by its name, is packed to; None when it stays as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBlob:
+    """What is known of a blob that was copied out of a spool."""
+
+    sha256: str
+    """Of its content, as this process has read it."""
+    size: int
+    """Bytes of its content, holes included."""
+    settled: bool = False
+    """Whether it lies there packed already, or was found not to be worth it."""
 
 
 class Sandbox(Protocol):
@@ -208,7 +225,9 @@ class Sandbox(Protocol):
             SandboxUnavailableError: a session cannot be started.
         """
 
-    async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> dict[str, str]:
+    async def take_blobs(
+        self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None
+    ) -> dict[str, TakenBlob]:
         """Copy blobs out of the spool into a host folder, each under its name. What they hold is not checked.
 
         Args:
@@ -217,7 +236,7 @@ class Sandbox(Protocol):
             max_bytes: What they may have together, holes in files included; None: no limit.
 
         Returns:
-            The SHA-256 of what was written into the folder, by name, of those that were hashed as they were copied.
+            What is known of them, by name, of those that were hashed as they were copied.
 
         Raises:
             SnapshotMissingError: one is not in the spool.
@@ -242,6 +261,37 @@ class Sandbox(Protocol):
 
     async def close(self) -> None:
         """End the session. The workspace's files stay where they are. Closing twice is allowed."""
+
+
+class Spool(Protocol):
+    """A spool that is a folder of this machine. All methods block."""
+
+    def take(
+        self, names: Iterable[str], place: Callable[[str], Path], *, max_bytes: int, pack: Pack
+    ) -> dict[str, TakenBlob]:
+        """The same as `Sandbox.take_blobs`, and small blobs are packed before they are written.
+
+        Args:
+            names: The blobs.
+            place: Where one goes, by its name: a new file of the host's.
+            max_bytes: What they may have together, holes in files included, before they are packed.
+            pack: Packs one.
+
+        Raises:
+            SnapshotMissingError: one is not in the spool.
+            SnapshotTooLargeError: they have more; some may have been copied.
+        """
+
+    def drop(self, names: Iterable[str]) -> None:
+        """The same as `Sandbox.drop_blobs`; the sandbox hears of it when the block of `spool` ends."""
+
+
+@runtime_checkable
+class SpoolHere(Protocol):
+    """A sandbox whose spool is on this machine: a step is taken out of it in one go."""
+
+    def spool(self) -> AbstractContextManager[Spool]:
+        """Its spool, for the time of the block, which belongs into the event loop."""
 
 
 @runtime_checkable

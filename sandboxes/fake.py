@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandboxes.base import SandboxError, SandboxLostError, SnapshotMissingError, workspace_path
+from sandboxes.base import SandboxError, SandboxLostError, SnapshotMissingError, TakenBlob, workspace_path
 from sandboxes.functions import Call, Functions, Raised, Returned
 from sandboxes.host import workspace
 from sandboxes.host.blobs import too_large
@@ -304,7 +304,9 @@ class FakeSandbox:
         self._head = ""
         return BrokenOff("nothing runs in this sandbox")
 
-    async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> dict[str, str]:
+    async def take_blobs(
+        self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None
+    ) -> dict[str, TakenBlob]:
         """Copy blobs out of the spool; see `Sandbox.take_blobs`."""
         await asyncio.to_thread(self._snapshots.copy_out, names, folder, max_bytes)
         return {}

@@ -12,26 +12,23 @@ import secrets
 import shutil
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, ParamSpec, Self, TypeVar
 
 from storage.blob_folder import BlobBackend, FolderBackend, StoredEntry, damaged_note, note_of
 from storage.blob_url import UrlBackend
 from storage.compression import compress_file, decompressed, is_compressed
+from storage.hashed_files import copy, each, hashed
 from storage.inputs import without_password
 from storage.missing_packages import missing
 
 NAME = re.compile(r"[0-9a-f]{64}")
-PIECE = 1 << 20
 GRACE_SECONDS = 3_600.0
 """What is younger is left alone by `delete`: it may belong to a snapshot that no checkpoint names yet."""
 AT_ONCE = 4
-"""Blobs that are fetched or looked at at the same time, and …"""
-SEVERAL = 1 << 20
-"""… the bytes from which on several are looked at."""
+"""Blobs that are fetched or looked at at the same time."""
 TOGETHER = 24
 """Files of this machine that are looked at in one go: to change to a thread costs as much as some looks."""
 
@@ -99,45 +96,40 @@ class Blobs:
         """
         await self._do(self._add, [(file, checked(name))], move=False)
 
-    async def ingest(
-        self, files: Mapping[str, Path], *, max_bytes: int, hashes: Mapping[str, str] | None = None
-    ) -> int:
-        """The same for several files, by name, that lie in a folder of `staging`: they are moved, in this order.
-
-        Args:
-            files: The files.
-            max_bytes: What they may have together.
-            hashes: The SHA-256 of what this process wrote into them, by name, as far as it was taken then.
-
-        Returns:
-            Their size in the store, in bytes.
-
-        Raises:
-            BlobError: together they have more than `max_bytes`, a content is not what its name says (then none is
-                stored), or the store cannot be written.
-        """
-        named = [(file, checked(name)) for name, file in files.items()]
-
-        def ingest() -> int:
-            size = sum(file.stat().st_size for file, _ in named)
-            if size > max_bytes:
-                raise BlobError(f"New blobs of {size:,} bytes are more than the {max_bytes:,} that are allowed.")
-            return self._add(named, move=True, hashes=hashes)
-
-        return await self._do(ingest)
-
     @asynccontextmanager
-    async def staging(self) -> AsyncIterator[Path]:
-        """A folder of ours for files on their way in, on the store's own disk where it has one; removed afterwards.
+    async def staging(self) -> "AsyncIterator[Arrivals]":
+        """A place of ours for files on their way in, on the store's own disk where it has one; removed afterwards.
 
         Raises:
             BlobError: it cannot be made.
         """
         folder = await self._do(self._make_folder)
         try:
-            yield folder
+            yield Arrivals(self, folder)
         finally:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def take_in(self, work: "Callable[[Arrivals], T]") -> T:
+        """Call something with the same in a thread: to change between threads costs more than to store a small step.
+
+        Raises:
+            BlobError: as `staging` and what it gives.
+        """
+
+        def in_thread() -> T:
+            with self._in_words():
+                folder = self._backend.staging()
+            arrivals = Arrivals(self, folder, mark=f"{secrets.token_hex(8)}.")
+            try:
+                return work(arrivals)
+            except BaseException as error:
+                arrivals.remove()
+                if isinstance(error, OSError):  # most likely there is no room
+                    with self._in_words():
+                        raise
+                raise
+
+        return await asyncio.to_thread(in_thread)
 
     async def fetch(self, name: str, target: Path) -> int:
         """Copy a blob to a host path, whole or not at all, read-only.
@@ -169,14 +161,6 @@ class Blobs:
             BlobError: the store cannot be reached.
         """
         return await self._do(self._read_beginning, checked(name), size)
-
-    async def read_staged(self, file: Path, *, max_bytes: int) -> bytes:
-        """The content of a file in a folder of `staging`, which nobody has checked yet.
-
-        Raises:
-            BlobError: it is larger than `max_bytes`, or cannot be read.
-        """
-        return await self._do(_bounded, lambda: file.open("rb"), file.name, max_bytes)
 
     @asynccontextmanager
     async def checkout(self, names: Sequence[str], *, check: bool = True) -> AsyncIterator[list[Path]]:
@@ -283,7 +267,14 @@ class Blobs:
             partial.unlink(missing_ok=True)
         return self._owner.read_text("utf-8", "replace")
 
-    def _add(self, files: list[tuple[Path, str]], *, move: bool, hashes: Mapping[str, str] | None = None) -> int:
+    def _add(
+        self,
+        files: list[tuple[Path, str]],
+        *,
+        move: bool,
+        hashes: Mapping[str, str] | None = None,
+        settled: Collection[str] = (),
+    ) -> int:
         if name := self._owner_name():
             self._backend.note_owner(name)
         mine = (
@@ -291,16 +282,20 @@ class Blobs:
         )
         try:
             if move:
-                known = hashes or {}
-                contents = _each(lambda one: known.get(one[1]) or _hash(one[0]), files)
+                known = dict(hashes or {})
+                unknown = [(file, name) for file, name in files if name not in known]
+                known |= zip((name for _, name in unknown), each(hashed, [file for file, _ in unknown]), strict=True)
+                contents = [known[name] for _, name in files]
             else:
-                contents = [_copy(file.open("rb"), copy)[0] for (file, _), (copy, _) in zip(files, mine, strict=True)]
+                contents = [
+                    copy(file.open("rb"), target)[0] for (file, _), (target, _) in zip(files, mine, strict=True)
+                ]
             for found, (_, name) in zip(contents, files, strict=True):
                 if found != name:
                     raise BlobError(
                         f"A blob that should be {name[:12]}… has other content ({found[:12]}…); it was refused."
                     )
-            _each(lambda one: compress_file(one[0]), mine)
+            each(compress_file, [file for file, name in mine if name not in settled])
             size = sum(file.stat().st_size for file, _ in mine)
             with self._backend.batch_writer() as put:
                 for file, name in mine:
@@ -338,7 +333,7 @@ class Blobs:
         partial = target.with_name(f".{target.name[:80]}.partial")
         try:
             for attempt in (1, 2):
-                found, size = _copy(self._open(name), partial)
+                found, size = copy(self._open(name), partial)
                 if found == name:
                     partial.chmod(0o444)
                     partial.replace(target)
@@ -378,8 +373,18 @@ class Blobs:
 
     async def _do(self, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         """Run blocking work in a thread; errors become one sentence."""
+
+        def in_words() -> T:
+            with self._in_words():
+                return work(*arguments, **named)
+
+        return await asyncio.to_thread(in_words)
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        """Errors of the block become one sentence."""
         try:
-            return await asyncio.to_thread(work, *arguments, **named)
+            yield
         except BlobError:
             raise
         except ImportError as error:
@@ -396,6 +401,92 @@ class Blobs:
         """What a backend says; it may name the place."""
         said = "" if self._shown else " ".join(str(error).split())[:200]
         return said or type(error).__name__
+
+
+class Arrivals:
+    """Files on their way into a store, in a folder of ours. All methods block; made by `Blobs`."""
+
+    def __init__(self, blobs: Blobs, folder: Path, mark: str = "") -> None:
+        self._blobs = blobs
+        self.folder = folder
+        """Where they are put."""
+        self._mark = mark
+
+    def place(self, name: str) -> Path:
+        """Where one of them is put."""
+        return self.folder / f"{self._mark}{name}"
+
+    def read(self, name: str, *, max_bytes: int) -> bytes:
+        """The content of one that was put there as it came; nobody has checked it yet.
+
+        Raises:
+            BlobError: it is larger than `max_bytes`, or cannot be read.
+        """
+        with self._blobs._in_words():
+            return _bounded(lambda: self.place(name).open("rb"), name, max_bytes)
+
+    def read_stored(self, name: str, *, max_bytes: int) -> bytes:
+        """A small blob that is there; see `Blobs.read`.
+
+        Raises:
+            BlobError: as there.
+        """
+        with self._blobs._in_words():
+            return self._blobs._read(checked(name), max_bytes)
+
+    def stored(self, names: Iterable[str]) -> set[str]:
+        """Which of these are there; see `Blobs.has`.
+
+        Raises:
+            BlobError: the store cannot be reached.
+        """
+        with self._blobs._in_words():
+            return self._blobs._backend.has([checked(name) for name in names])
+
+    def store(
+        self,
+        names: Sequence[str],
+        *,
+        max_bytes: int,
+        hashes: Mapping[str, str] | None = None,
+        settled: Mapping[str, int] | None = None,
+    ) -> int:
+        """Move them into the store, in this order; afterwards they are on disk and count as new for `delete`.
+
+        Args:
+            names: They.
+            max_bytes: What their contents may have together.
+            hashes: The SHA-256 of what this process wrote into them, by name, as far as it was taken then.
+            settled: Those that this process has packed, or found not to be worth it, and the sizes of their contents.
+
+        Returns:
+            Their size in the store, in bytes.
+
+        Raises:
+            BlobError: together they have more than `max_bytes`, a content is not what its name says (then none is
+                stored), or the store cannot be written.
+        """
+        sizes = settled or {}
+        named = [(self.place(name), checked(name)) for name in names]
+        with self._blobs._in_words():
+            size = sum(sizes[name] if name in sizes else file.stat().st_size for file, name in named)
+            if size > max_bytes:
+                raise BlobError(f"New blobs of {size:,} bytes are more than the {max_bytes:,} that are allowed.")
+            return self._blobs._add(named, move=True, hashes=hashes, settled=sizes)
+
+    def size(self, name: str) -> int:
+        """The bytes of one.
+
+        Raises:
+            BlobError: it cannot be read.
+        """
+        with self._blobs._in_words():
+            return self.place(name).stat().st_size
+
+    def remove(self) -> None:
+        """Remove those that have a mark and were not stored."""
+        for file in self.folder.glob(f"*{self._mark}*") if self._mark else ():
+            file.unlink(missing_ok=True)
 
 
 async def _all(waiting: Iterable[Awaitable[T]]) -> list[T]:
@@ -424,32 +515,3 @@ def _bounded(opened: Callable[[], BinaryIO], name: str, max_bytes: int) -> bytes
     if len(data) > max_bytes:
         raise BlobTooLargeError(f"The blob {name[:12]}… has more than {max_bytes:,} bytes.")
     return data
-
-
-def _each(call: Callable[[tuple[Path, str]], T], files: list[tuple[Path, str]]) -> list[T]:
-    """Call something with each file; several at a time where that takes longer than threads take to start."""
-    if sum(file.stat().st_size for file, _ in files) < SEVERAL:
-        return [call(one) for one in files]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(call, files))
-
-
-def _hash(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _copy(source: BinaryIO, target: Path) -> tuple[str, int]:
-    """Copy a stream into a new file.
-
-    Returns:
-        The hash of what was copied, and its size.
-    """
-    digest, size = hashlib.sha256(), 0
-    target.unlink(missing_ok=True)
-    with source, target.open("xb") as out:
-        while piece := source.read(PIECE):
-            digest.update(piece)
-            out.write(piece)
-            size += len(piece)
-    return digest.hexdigest(), size

@@ -25,6 +25,8 @@ SURROGATE = re.compile(r"[\ud800-\udfff]")
 JOINERS = "\u200c\u200d"
 """Invisible, and part of words and of emoji."""
 
+_LAYOUT = dict.fromkeys(map(ord, f"\n\t{JOINERS}"))
+
 
 def clean(text: str) -> str:
     """Text that cannot move the cursor, set a title, make a link or turn the reading direction.
@@ -58,6 +60,8 @@ def clean_code(code: str) -> str:
 
 def shown_code(code: str) -> str:
     """Code to be read and not to be run, with what an editor would not show written as escape sequences."""
+    if code.translate(_LAYOUT).isprintable():  # nearly always, and prompts show the same texts again and again
+        return code
     return escaped(code, _is_hidden)
 
 

@@ -6,6 +6,7 @@ else has to be remembered.
 
 import io
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,23 +30,35 @@ def compress_file(file: Path) -> None:
     size = file.stat().st_size
     with file.open("rb") as stream:
         begins = stream.read(SAMPLE)
-        must = begins.startswith(MAGIC)
-        if not must and not SMALLEST <= size <= WHOLE:
-            return
-        tried = b"" if must else _compress(begins)
-        if not must and len(tried) >= WORTH * len(begins):
-            return
         partial = file.with_name(f"{file.name}.packed")
-        if must:  # however large it is: a piece at a time
+        if begins.startswith(MAGIC):  # it must be a frame, however large it is: a piece at a time
             stream.seek(0)
             with partial.open("wb") as out:
                 _compressor().copy_stream(stream, out, size=size)
         else:
-            packed = tried if size <= SAMPLE else _compress(begins + stream.read())
-            if len(packed) >= WORTH * size:
+            packed = _if_worth(begins, size, lambda: begins + stream.read())
+            if packed is None:
                 return
             partial.write_bytes(packed)
     partial.replace(file)
+
+
+def pack(content: memoryview) -> bytes | None:
+    """What a content is packed to; None when it lies in the store as it is."""
+    begins = content[:SAMPLE]
+    if begins[: len(MAGIC)] == MAGIC:
+        return _compress(content)
+    return _if_worth(begins, len(content), lambda: content)
+
+
+def _if_worth(begins: bytes | memoryview, size: int, whole: Callable[[], bytes | memoryview]) -> bytes | None:
+    if not SMALLEST <= size <= WHOLE:
+        return None
+    tried = _compress(begins)
+    if len(tried) >= WORTH * len(begins):
+        return None
+    packed = tried if size <= SAMPLE else _compress(whole())
+    return packed if len(packed) < WORTH * size else None
 
 
 def decompressed(stream: BinaryIO) -> BinaryIO:
@@ -89,7 +102,7 @@ class _Unpacking(io.RawIOBase):
         super().close()
 
 
-def _compress(data: bytes) -> bytes:
+def _compress(data: bytes | memoryview) -> bytes:
     compressed: bytes = _compressor().compress(data)
     return compressed
 

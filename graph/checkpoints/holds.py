@@ -12,7 +12,7 @@ this process, whoever gives its lock to others, and whoever closes the saver.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -24,7 +24,10 @@ from sandboxes.host.tasks import uncancellable
 LEAVING_SECONDS = 10.0
 """How long who is cancelled waits for a snapshot; then the cell counts as one that was not finished."""
 
-Keep = Awaitable[list[str]]
+BEGIN_SECONDS = 0.01
+"""How long after a cell a snapshot is begun, if nobody waits for it: the model is asked first, with both processors."""
+
+Keep = Coroutine[Any, Any, list[str]]
 """Takes a snapshot, puts its name where it belongs, and gives what the model must be told."""
 
 
@@ -32,9 +35,19 @@ class _Hold:
     """What of one thread waits, one after the other."""
 
     def __init__(self, keep: Keep) -> None:
-        self._keeping: asyncio.Future[list[str]] = asyncio.ensure_future(keep)
+        self._wanted = asyncio.Event()
+        self._keeping: asyncio.Future[list[str]] = asyncio.ensure_future(self._keep(keep))
+        self._keeping.add_done_callback(lambda _: keep.close())  # given up before it began
         self._last: asyncio.Future[Any] = self._keeping
         self._abandoned = False
+
+    async def _keep(self, keep: Keep) -> list[str]:
+        starting = asyncio.get_running_loop().call_later(BEGIN_SECONDS, self._wanted.set)
+        try:
+            await self._wanted.wait()
+        finally:
+            starting.cancel()
+        return await keep
 
     def add(self, put: Callable[[], Awaitable[Any]]) -> None:
         """Have something stored once all before it is."""
@@ -50,6 +63,7 @@ class _Hold:
 
     async def wait(self) -> None:
         """Wait until nothing of it waits any more, whatever comes of it."""
+        self._wanted.set()
         last: asyncio.Future[Any] | None = None
         while last is not self._last:  # more may be added meanwhile
             last = self._last
@@ -65,6 +79,7 @@ class _Hold:
 
     async def give_up(self, seconds: float) -> None:
         """Give the snapshot up unless it is there within so many seconds; then nothing of the rest is stored."""
+        self._wanted.set()
         await asyncio.wait([self._keeping], timeout=seconds)
         self._keeping.cancel()
 

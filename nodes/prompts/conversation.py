@@ -12,6 +12,7 @@ the same between calls and providers can cache it.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -136,9 +137,14 @@ def write_conversation(state: State, *, tools: bool, limit: int, closing: str = 
             most=most,
         )
         messages = _write(state, detail, tools=tools, closing=closing)
-        if sum(len(message.text) + len(str(getattr(message, "tool_calls", ""))) for message in messages) <= room:
+        if sum(map(_length, messages)) <= room:
             break
     return messages
+
+
+def _length(message: BaseMessage) -> int:
+    called = str(message.tool_calls) if isinstance(message, AIMessage) and message.tool_calls else ""
+    return len(message.text) + len(called)
 
 
 def _border(count: int, keep: int) -> int:
@@ -163,7 +169,7 @@ def _write(state: State, detail: Detail, *, tools: bool, closing: str) -> list[B
         is_now = turn is now
         cut = max(detail.question, 4_000) if is_now else detail.question
         messages.append(HumanMessage(ended + _opening(turn, own, detail, cut=cut)))
-        ended = _ended(turn, own)
+        ended = "" if is_now else _ended(turn, own)
         plan = turn["plan"] if turn["number"] >= detail.answers else []
         beside = [cell["number"] for cell in own if "planned" in cell and cell["number"] >= detail.short][-1:]
         if plan and not beside:
@@ -264,7 +270,7 @@ def _line(cell: Cell) -> str:
     return shorten(line, LINE).replace("\n", " ")
 
 
-def _exchange(cell: Cell, detail: Detail, plan: Sequence[str], *, tools: bool) -> list[BaseMessage]:
+def _exchange(cell: Cell, detail: Detail, plan: Sequence[str], *, tools: bool) -> Sequence[BaseMessage]:
     """A cell as the model gave it, with the plan that came with it, and what it gave."""
     full = cell["number"] >= detail.full
     code = shorten(cell["code"], detail.most if full else min(SHORT_CODE, detail.most))
@@ -273,23 +279,27 @@ def _exchange(cell: Cell, detail: Detail, plan: Sequence[str], *, tools: bool) -
     answer = shorten(cell.get("answer", ""), detail.most if full else min(SHORT_CODE, detail.most))
     if cell["code"] == ONLY_VALUES and answer:
         return _answered(answer, observation, f"cell_{cell['number']}", tools=tools)
+    steps = tuple(_steps(plan))
     if tools:
-        call_id = f"cell_{cell['number']}"
-        named: dict[str, Any] = {"plan": _steps(plan)} if plan else {}
+        arguments: dict[str, Any] = {"purpose": cell["purpose"], **({"plan": steps} if steps else {})}
         if cell["step"]:
-            named["step"] = cell["step"]
-        back = {"back_to": cell["back_to"]} if "back_to" in cell else {}
-        said = {"answer": answer} if answer else {}
-        arguments = {"purpose": cell["purpose"], **named, **back, "code": code, **said}
-        return [
-            AIMessage(
-                thought, tool_calls=[{"name": "run_python", "args": arguments, "id": call_id, "type": "tool_call"}]
-            ),
-            ToolMessage(observation, tool_call_id=call_id),
-        ]
+            arguments["step"] = cell["step"]
+        if "back_to" in cell:
+            arguments["back_to"] = cell["back_to"]
+        arguments |= {"code": code, **({"answer": answer} if answer else {})}
+        return _called(thought, tuple(arguments.items()), observation, f"cell_{cell['number']}")
     given = f"\n<answer>\n{answer}\n</answer>" if answer else ""
-    before = "\n".join(part for part in (thought, _listed(plan)) if part)
+    before = "\n".join(part for part in (thought, _listed(steps)) if part)
     return [AIMessage(f"{before}\n```python\n{code}\n```{given}".strip()), HumanMessage(observation)]
+
+
+@lru_cache(maxsize=500)  # each prompt of a thread shows what the last one did
+def _called(
+    thought: str, arguments: tuple[tuple[str, Any], ...], observation: str, call_id: str
+) -> Sequence[BaseMessage]:
+    named = {name: list(value) if isinstance(value, tuple) else value for name, value in arguments}
+    call = {"name": "run_python", "args": named, "id": call_id, "type": "tool_call"}
+    return AIMessage(thought, tool_calls=[call]), ToolMessage(observation, tool_call_id=call_id)
 
 
 def observed(cell: Cell, limit: int) -> str:

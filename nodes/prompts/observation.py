@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from graph.state import Cell, FileChange, Pending, Variable
 from sandboxes.results import CellResult, NamespaceRow
@@ -92,8 +93,13 @@ def cell_record(pending: Pending, result: CellResult, *, number: int, turn: int,
 
 def in_order_of_use(rows: Sequence[Variable], cells: Sequence[Cell]) -> list[Variable]:
     """The variables in the order in which cells last named them."""
-    used = {name: cell["number"] for cell in cells for name in NAME.findall(cell["code"])}
+    used = {name: cell["number"] for cell in cells for name in _names(cell["code"])}
     return sorted(rows, key=lambda row: used.get(row["name"], 0))
+
+
+@lru_cache(maxsize=500)  # it is asked twice after each cell, for all cells before
+def _names(code: str) -> frozenset[str]:
+    return frozenset(NAME.findall(code))
 
 
 def namespace_rows(rows: tuple[NamespaceRow, ...], cells: Sequence[Cell] = ()) -> list[Variable]:

@@ -6,10 +6,9 @@ another thread by their hashes.
 """
 
 import asyncio
-import os
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,19 +25,21 @@ from sandboxes.base import (
     SandboxUnavailableError,
     SnapshotMissingError,
     SnapshotTooLargeError,
+    Spool,
+    SpoolHere,
+    TakenBlob,
     Trial,
 )
 from sandboxes.host.limits import MEGABYTE
 from sandboxes.results import LostVariable, RestoredSession
-from storage.blobs import BlobError, BlobMissingError, Blobs, BlobTooLargeError
+from storage.blobs import Arrivals, BlobError, BlobMissingError, Blobs, BlobTooLargeError
+from storage.compression import pack
 
 if TYPE_CHECKING:  # a killed server's session is brought back before LangGraph is imported
     from graph.state import Cell, LostName
 
 MAX_THREADS = 64
 """Threads whose names of blobs are remembered in this process."""
-AT_ONCE = 64 << 10
-"""Bytes of a manifest up to which it is looked through at once: to change to a thread would take longer."""
 AGAIN_WITHIN = 60.0
 """A session that dies after having restored for longer than these seconds is not tried again."""
 MAX_LOST = 50
@@ -294,48 +295,22 @@ class SnapshotStore:
 
     async def _store(self, sandbox: Sandbox, id: str, new: tuple[str, ...], known: _Known, limit: int) -> int:
         """Move what the store lacks out of the spool, the manifest last; returns how many bytes that was."""
-        async with self._blobs.staging() as folder:
-            # A manifest that was written anew comes anew: the one that is known may be given up and removed by now.
-            coming = set(new) | ({id} - known.manifests)
-            room = limit + MAX_NEW
-            hashes = await sandbox.take_blobs(sorted(coming), folder, max_bytes=room)
-            if id in coming:
-                names = await self._coming(folder / id)
-            else:
-                names = await self._named(id)
-            unsure = (names & known.blobs) - known.there - coming
-            known.there |= await self._blobs.has(unsure) if unsure else set()
-            # An earlier snapshot's blobs that never arrived, or were lost since: they are in the spool still.
-            behind = names - coming - (known.blobs & known.there)
-            if behind:
-                room -= await asyncio.to_thread(_size_of, folder)
-                hashes |= await sandbox.take_blobs(sorted(behind), folder, max_bytes=room)
-            files = {name: folder / name for name in sorted((coming | behind) - {id})}
-            if id in coming:
-                files[id] = folder / id
-            size = await self._blobs.ingest(files, max_bytes=limit + MAX_NEW, hashes=hashes)
-        await sandbox.drop_blobs(sorted({id} | coming | behind))
-        known.manifests.add(id)
-        known.blobs |= names
-        known.there |= names
+        step = _ArrivingStep(id, new, known, limit)
+        if isinstance(sandbox, SpoolHere):
+            with sandbox.spool() as spool:
+                size = await self._blobs.take_in(lambda arrivals: step.take_in(arrivals, spool))
+        else:
+            async with self._blobs.staging() as arrivals:
+                step.came(await sandbox.take_blobs(step.coming, arrivals.folder, max_bytes=step.room))
+                if behind := await asyncio.to_thread(step.behind, arrivals):
+                    step.came(await sandbox.take_blobs(behind, arrivals.folder, max_bytes=step.room))
+                size = await asyncio.to_thread(step.store, arrivals)
+            await sandbox.drop_blobs(step.handed_over)
         return size
 
     async def _named(self, id: str) -> set[str]:
         """The blobs that a stored manifest names."""
         return await asyncio.to_thread(blobs_of, await self._blobs.read(id, max_bytes=MAX_MANIFEST))
-
-    async def _coming(self, file: Path) -> set[str]:
-        """The blobs that are named by a manifest that has just come out of a sandbox."""
-        try:
-            data = await self._blobs.read_staged(file, max_bytes=MAX_NEW)
-        except BlobTooLargeError:
-            raise NotRestoredError(
-                f"The list of what the snapshot holds has more than the {MAX_NEW / MEGABYTE:,.0f} MB that it may have; "
-                "pack small files into an archive, or remove them."
-            ) from None
-        if len(data) <= AT_ONCE:
-            return blobs_of(data)
-        return await asyncio.to_thread(blobs_of, data)
 
     async def _known(self, thread: str, cells: "Iterable[Cell]") -> _Known:
         """The blobs that this thread's snapshots name."""
@@ -358,5 +333,105 @@ class SnapshotStore:
         return known
 
 
-def _size_of(folder: Path) -> int:
-    return sum(entry.stat().st_size for entry in os.scandir(folder))
+class _ArrivingStep:
+    """A step on its way from a spool into the store: what of it has to come, and in which order it is stored.
+
+    All methods block. They are called one after the other.
+
+    Args:
+        id: The snapshot.
+        new: The blobs that the sandbox has written for it.
+        known: What is known of the thread's blobs. What is stored is noted there before it leaves the spool, whether
+            anybody waits for it still or was cancelled: the next step would look for it in the spool.
+        limit: What the step may add to the store.
+    """
+
+    def __init__(self, id: str, new: Iterable[str], known: _Known, limit: int) -> None:
+        self._id = id
+        self._known = known
+        # A manifest that was written anew comes anew: the one that is known may be given up and removed by now.
+        self.coming = sorted(set(new) | ({id} - known.manifests))
+        self.room = self._limit = limit + MAX_NEW
+        """What may still come, in bytes of contents."""
+        self.names: set[str] = set()
+        """The blobs that the manifest names."""
+        self._behind: list[str] = []
+        self._taken: dict[str, TakenBlob] = {}
+        self._read: bytes | None = None
+        """The manifest, where it was read on its way."""
+
+    def take_in(self, arrivals: Arrivals, spool: Spool) -> int:
+        """Do all of it; returns the bytes that the store has gained."""
+        self.came(spool.take(self.coming, arrivals.place, max_bytes=self.room, pack=self._pack))
+        if behind := self.behind(arrivals):
+            self.came(spool.take(behind, arrivals.place, max_bytes=self.room, pack=self._pack))
+        size = self.store(arrivals)
+        spool.drop(self.handed_over)
+        return size
+
+    def _pack(self, name: str, content: memoryview) -> bytes | None:
+        if name == self._id:
+            self._read = bytes(content)
+        return pack(content)
+
+    def came(self, taken: Mapping[str, TakenBlob]) -> None:
+        """Note what is known of those that have come."""
+        self._taken.update(taken)
+
+    def behind(self, arrivals: Arrivals) -> list[str]:
+        """Those that the store lacks besides: of earlier snapshots that never arrived, or lost since.
+
+        They are in the spool still.
+
+        Raises:
+            BlobError: the store cannot be reached.
+            NotRestoredError: the manifest is none, or too large.
+        """
+        coming, known = set(self.coming), self._known
+        self.names = blobs_of(self._manifest(arrivals))
+        unsure = (self.names & known.blobs) - known.there - coming
+        there = known.there | arrivals.stored(unsure) if unsure else known.there
+        self._behind = sorted(self.names - coming - (known.blobs & there))
+        if self._behind:
+            self.room -= sum(self._size(arrivals, name) for name in self.coming)
+        return self._behind
+
+    def _manifest(self, arrivals: Arrivals) -> bytes:
+        if self._read is not None:
+            return self._read
+        if self._id not in self.coming:
+            return arrivals.read_stored(self._id, max_bytes=MAX_MANIFEST)
+        try:
+            return arrivals.read(self._id, max_bytes=MAX_NEW)
+        except BlobTooLargeError:
+            raise NotRestoredError(
+                f"The list of what the snapshot holds has more than the {MAX_NEW / MEGABYTE:,.0f} MB that it may have; "
+                "pack small files into an archive, or remove them."
+            ) from None
+
+    def _size(self, arrivals: Arrivals, name: str) -> int:
+        return self._taken[name].size if name in self._taken else arrivals.size(name)
+
+    def store(self, arrivals: Arrivals) -> int:
+        """Store what has come; returns the bytes that the store has gained.
+
+        Raises:
+            BlobError: it is more than the step may add, is not what its names say, or the store cannot be written.
+        """
+        last = [self._id] if self._id in self.coming else []
+        first = sorted({*self.coming, *self._behind} - {self._id})
+        size = arrivals.store(
+            [*first, *last],
+            max_bytes=self._limit,
+            hashes={name: one.sha256 for name, one in self._taken.items()},
+            settled={name: one.size for name, one in self._taken.items() if one.settled},
+        )
+        self._known.manifests.add(self._id)
+        self._known.blobs |= self.names
+        self._known.there |= self.names
+        return size
+
+    @property
+    def handed_over(self) -> list[str]:
+        """What the spool has no more use for, once it is stored."""
+        return sorted({self._id, *self.coming, *self._behind})

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from sandboxes.base import SandboxUnavailableError, SnapshotMissingError, workspace_path
+from sandboxes.base import SandboxUnavailableError, SnapshotMissingError, TakenBlob, workspace_path
 from sandboxes.bridged.place import Place
 from sandboxes.host.blobs import PARTIAL, checked, too_large
 from sandboxes.host.limits import Ending, Limits, in_words
@@ -79,7 +79,9 @@ class BridgedFiles:
         with self._lease.in_use():
             return await _fetch(self._place, path, target, max_bytes)
 
-    async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> dict[str, str]:
+    async def take_blobs(
+        self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None
+    ) -> dict[str, TakenBlob]:
         """Copy blobs out of the spool; see `Sandbox.take_blobs`.
 
         Raises:

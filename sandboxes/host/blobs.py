@@ -13,12 +13,14 @@ import shutil
 import stat
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from sandboxes.base import SandboxUnavailableError, SnapshotMissingError, SnapshotTooLargeError
+from sandboxes.base import Pack, SandboxUnavailableError, SnapshotMissingError, SnapshotTooLargeError, TakenBlob
 
 NAME = re.compile(r"[0-9a-f]{64}")
 PARTIAL = ".stepwell-"
@@ -28,37 +30,74 @@ AT_ONCE = 4
 """Files that are copied at the same time, and …"""
 SEVERAL = 4 << 20
 """… the bytes from which on several are."""
+SMALL = 64 << 10
+"""Bytes up to which memory of its own is had for a file sooner than a whole piece."""
 ZEROS = bytes(64 << 10)
 
 
-def take(spool: Path, names: Iterable[str], folder: Path, *, max_bytes: int | None = None) -> dict[str, str]:
+@dataclass(slots=True)
+class SpoolFolder:
+    """A spool on this machine; see `SpoolHere`."""
+
+    folder: Path
+    dropped: list[str] = field(default_factory=list)
+    """What `drop` removed."""
+    ended: bool = False
+    """Whether who used it was cancelled: another session may write there by now, so nothing is removed any more."""
+
+    def take(
+        self, names: Iterable[str], place: Callable[[str], Path], *, max_bytes: int, pack: Pack
+    ) -> dict[str, TakenBlob]:
+        """Copy blobs; see `Spool.take`.
+
+        Raises:
+            SnapshotMissingError: one is not a regular file in the spool.
+            SnapshotTooLargeError: they have more than `max_bytes`.
+        """
+        return _take(self.folder, [checked(name) for name in names], place, max_bytes=max_bytes, pack=pack)
+
+    def drop(self, names: Iterable[str]) -> None:
+        """Remove blobs."""
+        for name in names:
+            if not self.ended:
+                drop(self.folder, (name,))
+                self.dropped.append(name)
+
+
+def take(spool: Path, names: Iterable[str], folder: Path, *, max_bytes: int | None = None) -> dict[str, TakenBlob]:
     """Copy blobs into a folder, each whole or not at all. Holes in files stay holes, and count as what they stand for.
 
     Returns:
-        The SHA-256 of what was copied, by name.
+        What was copied, by name.
 
     Raises:
         SnapshotMissingError: one is not a regular file in the spool.
         SnapshotTooLargeError: they have more than `max_bytes`; nothing was copied, unless one has grown meanwhile.
     """
-    wanted = [checked(name) for name in names]
+    return _take(spool, [checked(name) for name in names], lambda name: folder / name, max_bytes=max_bytes, pack=None)
+
+
+def _take(
+    spool: Path, wanted: list[str], place: Callable[[str], Path], *, max_bytes: int | None, pack: Pack | None
+) -> dict[str, TakenBlob]:
     room = math.inf if max_bytes is None else max_bytes
     if (size := sum(_size(spool, name) for name in wanted)) > room:
         raise too_large(size, max_bytes or 0)
-    folder.mkdir(parents=True, exist_ok=True)
-    left, turn = [room], threading.Lock()
+    left, turn, buffers = [room], threading.Lock(), threading.local()
 
-    def take_one(name: str) -> str:
-        partial = folder / f"{PARTIAL}{name}"
-        with _opened(spool, name) as reading, partial.open("wb", buffering=0) as writing:
+    def take_one(name: str) -> TakenBlob:
+        with _opened(spool, name) as reading:
             size = os.fstat(reading.fileno()).st_size
             with turn:
                 left[0] -= size
                 if left[0] < 0:
                     raise too_large(size, max_bytes or 0)
-            found = _copy(reading.fileno(), writing.fileno(), size)
-        partial.replace(folder / name)
-        return found
+            if pack is None or size > PIECE:
+                return _copied(reading, place(name), size)
+            if size > SMALL and not hasattr(buffers, "piece"):  # new memory for each costs more than reading into it
+                buffers.piece = bytearray(PIECE)
+            content = memoryview(buffers.piece if size > SMALL else bytearray(size))[:size]
+            return _packed(reading.fileno(), place(name), content, partial(pack, name))
 
     if size < SEVERAL:
         return {name: take_one(name) for name in wanted}
@@ -74,8 +113,13 @@ def too_large(size: int, limit: int) -> SnapshotTooLargeError:
 
 
 def _size(spool: Path, name: str) -> int:
-    with _opened(spool, name) as reading:
-        return os.fstat(reading.fileno()).st_size
+    try:
+        status = os.lstat(spool / name)
+    except OSError as error:
+        raise SnapshotMissingError(f"The sandbox has no blob {name}.") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise _no_file(name)
+    return status.st_size
 
 
 def _opened(spool: Path, name: str) -> BinaryIO:
@@ -85,8 +129,22 @@ def _opened(spool: Path, name: str) -> BinaryIO:
         raise SnapshotMissingError(f"The sandbox has no blob {name}.") from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise SnapshotMissingError(f"The blob {name} of the sandbox is not a file.")
+        raise _no_file(name)
     return os.fdopen(descriptor, "rb", buffering=0)
+
+
+def _no_file(name: str) -> SnapshotMissingError:
+    return SnapshotMissingError(f"The blob {name} of the sandbox is not a file.")
+
+
+def _copied(reading: BinaryIO, target: Path, size: int) -> TakenBlob:
+    """Copy a blob into a file, which is there once it is whole."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    coming = target.with_name(f"{PARTIAL}{target.name}")
+    with coming.open("wb", buffering=0) as writing:
+        found = _copy(reading.fileno(), writing.fileno(), size)
+    coming.replace(target)
+    return TakenBlob(found, size)
 
 
 def _copy(source: int, target: int, size: int) -> str:
@@ -113,6 +171,24 @@ def _copy(source: int, target: int, size: int) -> str:
     _hash_hole(digest, size - at)
     os.ftruncate(target, size)
     return digest.hexdigest()
+
+
+def _packed(source: int, target: Path, content: memoryview, pack: Callable[[memoryview], bytes | None]) -> TakenBlob:
+    """Read a blob into `content`, which has its size, and write it, packed if that is worth it.
+
+    Hashed and packed is what was read into this process, whatever becomes of the file meanwhile. What is missing at its
+    end is zeros.
+    """
+    at = 0
+    while at < len(content) and (count := os.readv(source, [content[at:]])):
+        at += count
+    content[at:] = bytes(len(content) - at)
+    packed = pack(content)
+    with target.open("xb", buffering=0) as writing:
+        left = content if packed is None else memoryview(packed)
+        while left:
+            left = left[writing.write(left) :]
+    return TakenBlob(hashlib.sha256(content).hexdigest(), len(content), settled=True)
 
 
 def _hash_hole(digest: "hashlib._Hash", size: int) -> None:

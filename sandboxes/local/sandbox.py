@@ -2,15 +2,15 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import override
 
-from sandboxes.base import SandboxLostError, SandboxUnavailableError
+from sandboxes.base import SandboxLostError, SandboxUnavailableError, TakenBlob
 from sandboxes.host import blobs, replies, workspace
 from sandboxes.host.kernel_sandbox import KernelSandbox
 from sandboxes.host.processes import Order, Start
@@ -222,7 +222,9 @@ class LocalSandbox(KernelSandbox[Session]):
         """
         return await asyncio.to_thread(workspace.fetch, self._workspace, path, target, max_bytes=max_bytes)
 
-    async def take_blobs(self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None) -> dict[str, str]:
+    async def take_blobs(
+        self, names: Sequence[str], folder: Path, *, max_bytes: int | None = None
+    ) -> dict[str, TakenBlob]:
         """Copy blobs out of the spool; see `Sandbox.take_blobs`.
 
         Raises:
@@ -231,6 +233,17 @@ class LocalSandbox(KernelSandbox[Session]):
         """
         with self._lease.in_use():
             return await asyncio.to_thread(blobs.take, self._folder / "spool", names, folder, max_bytes=max_bytes)
+
+    @contextmanager
+    def spool(self) -> Iterator[blobs.SpoolFolder]:
+        """Its spool; see `SpoolHere`."""
+        spool = blobs.SpoolFolder(self._folder / "spool")
+        with self._lease.in_use():
+            try:
+                yield spool
+            finally:
+                spool.ended = True
+        self._mark_stored(spool.dropped)
 
     async def drop_blobs(self, names: Sequence[str]) -> None:
         """Remove blobs from the spool."""

@@ -2,20 +2,20 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
+from typing_extensions import override
 
 from graph.checkpoints.factory import open_checkpoints
 from graph.settings import Settings
 from graph.wiring import make_sandboxes, wire
 from storage.artifacts import Artifacts
-from storage.blobs import BlobError, Blobs
+from storage.blobs import Arrivals, BlobError, Blobs
 from tests.analyses import with_model
 from tests.integration.test_resume import ending
 from tests.integration.test_steps import PLAN
@@ -25,6 +25,7 @@ THREAD = "0c1f7c52-6f5d-4b70-9a3f-0f6c2f4f0c11"
 CONFIG: RunnableConfig = {"configurable": {"thread_id": THREAD}}
 GIVEN: Any = {"messages": [("user", "Count")], "files": []}
 PATIENCE = 60.0
+T = TypeVar("T")
 
 
 class LateBlobs(Blobs):
@@ -33,19 +34,19 @@ class LateBlobs(Blobs):
     go: threading.Event
     asked: int
 
-    async def ingest(
-        self, files: Mapping[str, Path], *, max_bytes: int, hashes: Mapping[str, str] | None = None
-    ) -> int:
+    @override
+    async def take_in(self, work: Callable[[Arrivals], T]) -> T:
         self.asked += 1
         if not await asyncio.to_thread(self.go.wait, PATIENCE):
             raise BlobError("The model was not asked meanwhile.")
-        return await super().ingest(files, max_bytes=max_bytes, hashes=hashes)
+        return await super().take_in(work)
 
 
 class BrokenBlobs(Blobs):
     """A store that takes nothing."""
 
-    async def ingest(self, *_: object, **__: object) -> int:
+    @override
+    async def take_in(self, work: Callable[[Arrivals], T]) -> T:
         raise BlobError("The store takes nothing.")
 
 

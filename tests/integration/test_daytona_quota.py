@@ -125,7 +125,7 @@ async def test_a_sandbox_with_the_only_copy_of_an_input_is_kept(
     class Full(Blobs):
         """A store in which no file can be put."""
 
-        async def ingest(self, *_: object, **__: object) -> int:
+        async def add_file(self, *_: object, **__: object) -> None:
             raise BlobError("There is no room.")
 
     source = write_sales(tmp_path / "sales.csv")

@@ -115,15 +115,17 @@ async def test_an_empty_blob_is_one_too(blobs: Blobs, make: Make, tmp_path: Path
 async def test_files_that_arrive_are_moved_in(blobs: Blobs, make: Make) -> None:
     _, first = make(b"one")
     _, second = make(b"two")
-    async with blobs.staging() as folder:
-        (folder / "a").write_bytes(b"one")
-        (folder / "b").write_bytes(b"two")
-        assert await blobs.read_staged(folder / "a", max_bytes=3) == b"one"
+    async with blobs.staging() as arrivals:
+        arrivals.place(first).write_bytes(b"one")
+        arrivals.place(second).write_bytes(b"two")
+        assert await asyncio.to_thread(arrivals.read, first, max_bytes=3) == b"one"
         with pytest.raises(BlobError, match="more than"):
-            await blobs.ingest({first: folder / "a", second: folder / "b"}, max_bytes=5)
-        assert await blobs.ingest({first: folder / "a", second: folder / "b"}, max_bytes=6) == 6
-        assert list(folder.iterdir()) == []
-    assert not folder.exists()
+            await asyncio.to_thread(arrivals.store, [first, second], max_bytes=5)
+        with pytest.raises(BlobError, match="more than"):  # what they are packed to does not count
+            await asyncio.to_thread(arrivals.store, [first, second], max_bytes=6, settled={first: 4})
+        assert await asyncio.to_thread(arrivals.store, [first, second], max_bytes=6) == 6
+        assert list(arrivals.folder.iterdir()) == []
+    assert not arrivals.folder.exists()
     assert await blobs.has([first, second]) == {first, second}
 
 
@@ -146,13 +148,13 @@ async def test_other_content_than_the_name_says_is_refused(blobs: Blobs, make: M
     file, name = make(b"good")
     with pytest.raises(BlobError, match="other content"):
         await blobs.add_file(file, "0" * 64)
-    async with blobs.staging() as folder:
-        (folder / "x").write_bytes(b"bad")
+    async with blobs.staging() as arrivals:
+        arrivals.place(name).write_bytes(b"bad")
         with pytest.raises(BlobError, match="other content"):
-            await blobs.ingest({name: folder / "x"}, max_bytes=100)
-        (folder / "x").write_bytes(b"good")
+            await asyncio.to_thread(arrivals.store, [name], max_bytes=100)
+        arrivals.place(name).write_bytes(b"good")
         with pytest.raises(BlobError, match="other content"):
-            await blobs.ingest({name: folder / "x"}, max_bytes=100, hashes={name: "0" * 64})
+            await asyncio.to_thread(arrivals.store, [name], max_bytes=100, hashes={name: "0" * 64})
     assert await listed(blobs) == set()
 
 
@@ -403,10 +405,10 @@ async def test_how_a_blob_lies_in_the_store_does_not_show(
 
 async def test_a_table_takes_less_room_and_noise_takes_no_more(blobs: Blobs, make: Make) -> None:
     for data, least, most in ((TABLE, 0.01, 0.5), (os.urandom(len(TABLE)), 1.0, 1.0)):
-        async with blobs.staging() as folder:
-            name = hashlib.sha256(data).hexdigest()
-            (folder / name).write_bytes(data)
-            size = await blobs.ingest({name: folder / name}, max_bytes=len(data))
+        name = hashlib.sha256(data).hexdigest()
+        async with blobs.staging() as arrivals:
+            arrivals.place(name).write_bytes(data)
+            size = await asyncio.to_thread(arrivals.store, [name], max_bytes=len(data))
         assert least <= size / len(data) <= most
         assert {stored.size async for stored in blobs.names() if stored.name == name} == {size}
 

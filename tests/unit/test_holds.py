@@ -65,6 +65,35 @@ async def test_what_waits_is_stored_after_the_snapshot_and_in_its_order() -> Non
     assert await holds.settle("one") == []
 
 
+async def test_the_model_is_asked_before_a_snapshot_is_begun_and_who_waits_for_it_begins_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stored, holds = Stored(), Holds()
+    begun = asyncio.Event()
+
+    async def keep() -> list[str]:
+        begun.set()
+        return await stored.keep()
+
+    stored.go.set()
+    holds.begin("one", keep())
+    await begun.wait()  # nobody has asked for it
+    assert await holds.settle("one") == ["told"]
+    monkeypatch.setattr(holding, "BEGIN_SECONDS", 3_600.0)
+    begun.clear()
+    holds.begin("one", keep())
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not begun.is_set()
+    assert await holds.settle("one") == ["told"]
+    begun.clear()
+    holds.begin("one", keep())
+    holds.abandon("one")
+    with pytest.raises(asyncio.CancelledError):
+        await holds.settle("one")
+    assert not begun.is_set()
+
+
 async def test_what_comes_while_one_waits_is_waited_for_too() -> None:
     stored, holds = Stored(), Holds()
 

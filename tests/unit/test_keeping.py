@@ -1,11 +1,18 @@
 """Snapshots between a sandbox and the store: kept whole or not at all, brought back or said why not."""
 
+import asyncio
+import errno
 import hashlib
 import json
 import os
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
 from graph.state import Cell, SandboxRef, State
 from nodes.restoration.line import BEGINNING, next_state_id
@@ -13,10 +20,12 @@ from nodes.restoration.manifests import NotRestoredError, blobs_of
 from nodes.restoration.receipt import receipt_text
 from nodes.restoration.restore import restore_session
 from nodes.restoration.snapshots import SnapshotStore
-from sandboxes.base import SandboxLostError
+from sandboxes.base import Pack, SandboxLostError, TakenBlob
 from sandboxes.fake import FakeSandbox, ScriptedCell
+from sandboxes.host.blobs import SpoolFolder
 from sandboxes.results import CellResult, LostVariable, RestoredSession, SnapshotTaken
 from storage.blobs import Blobs
+from storage.compression import MAGIC, pack
 from tests.states import make_cell, make_state
 
 LIMIT = 10_000_000
@@ -147,40 +156,175 @@ class LyingSandbox(FakeSandbox):
         super().__init__(folder)
         self.manifest = json.dumps({"format": 1, "blobs": names}).encode()
         self.delivers = {**(delivers or {}), content(self.manifest): self.manifest}
+        self.new = tuple(self.delivers)
+        self.folder = folder
         (folder / "spool").mkdir(parents=True)
         for name, data in self.delivers.items():
             (folder / "spool" / name).write_bytes(data)
 
     async def snapshot(self, *, limit_bytes: int) -> SnapshotTaken:
-        return SnapshotTaken(content(self.manifest), new=tuple(self.delivers))
+        return SnapshotTaken(content(self.manifest), new=self.new)
 
 
-async def test_a_sandbox_cannot_have_the_blobs_of_another_thread(tmp_path: Path, blobs: Blobs) -> None:
+class LyingHere(LyingSandbox):
+    """The same, with a spool on this machine."""
+
+    @contextmanager
+    def spool(self) -> Iterator[SpoolFolder]:
+        yield SpoolFolder(self.folder / "spool")
+
+
+BOTH = pytest.mark.parametrize("lying", [LyingSandbox, LyingHere])
+
+
+async def what_is_stored(blobs: Blobs) -> list[str]:
+    """Everything, with what writers left behind."""
+    return [stored.key async for stored in blobs.names()]
+
+
+@BOTH
+async def test_a_sandbox_cannot_have_the_blobs_of_another_thread(
+    tmp_path: Path, blobs: Blobs, lying: type[LyingSandbox]
+) -> None:
     secret = tmp_path / "secret"
     secret.write_bytes(b"secret")
     await blobs.add_file(secret, content(b"secret"))
-    kept = await SnapshotStore(blobs).keep(
-        LyingSandbox(tmp_path / "a", names=[content(b"secret")]), [], limit_bytes=LIMIT
-    )
+    before = await what_is_stored(blobs)
+    kept = await SnapshotStore(blobs).keep(lying(tmp_path / "a", names=[content(b"secret")]), [], limit_bytes=LIMIT)
     assert kept.snapshot == ""
-    assert "not in the spool" in kept.why_not
+    assert re.search("not in the spool|has no blob", kept.why_not)
+    assert await what_is_stored(blobs) == before
 
 
-async def test_a_blob_with_other_content_never_enters_the_store(tmp_path: Path, blobs: Blobs) -> None:
+@BOTH
+async def test_a_blob_with_other_content_never_enters_the_store(
+    tmp_path: Path, blobs: Blobs, lying: type[LyingSandbox]
+) -> None:
     name = content(b"good")
-    sandbox = LyingSandbox(tmp_path / "a", names=[name], delivers={name: b"evil"})
+    sandbox = lying(tmp_path / "a", names=[name], delivers={name: b"evil"})
     kept = await SnapshotStore(blobs).keep(sandbox, [], limit_bytes=LIMIT)
     assert kept.snapshot == ""
     assert "other content" in kept.why_not
-    assert [stored.name async for stored in blobs.names() if stored.name] == []
+    assert await what_is_stored(blobs) == []
+    assert {file.name for file in (tmp_path / "a" / "spool").iterdir()} == set(sandbox.delivers)
 
 
-async def test_a_sandbox_cannot_fill_the_store_beyond_its_limit(tmp_path: Path, blobs: Blobs) -> None:
-    data = b"x" * (70 << 20)
-    sandbox = LyingSandbox(tmp_path / "a", names=[content(data)], delivers={content(data): data})
-    kept = await SnapshotStore(blobs).keep(sandbox, [], limit_bytes=1_000)
+@BOTH
+async def test_a_sandbox_cannot_fill_the_store_beyond_its_limit(
+    tmp_path: Path, blobs: Blobs, lying: type[LyingSandbox]
+) -> None:
+    """What its blobs are packed to does not count: it could be next to nothing."""
+    delivers = {content(data): data for data in (bytes([number]) * (1 << 20) for number in range(40))}
+    sandbox = lying(tmp_path / "a", names=sorted(delivers), delivers=delivers)
+    for first in (0, 20):  # at once, or half of them after the manifest
+        sandbox.new = tuple(sandbox.delivers)[first:]
+        kept = await SnapshotStore(blobs).keep(sandbox, [], limit_bytes=1_000)
+        assert kept.snapshot == ""
+        assert kept.why_not.endswith("that are allowed; the snapshot was refused.")
+        assert await what_is_stored(blobs) == []
+
+
+@BOTH
+@pytest.mark.parametrize("magic", [b"", MAGIC])
+async def test_what_is_small_large_or_looks_packed_is_stored_as_it_is(
+    tmp_path: Path, blobs: Blobs, lying: type[LyingSandbox], magic: bytes
+) -> None:
+    contents = [magic + data for data in (b"", b"few", bytes(1 << 20), os.urandom(5_000), b"word " * 400_000)]
+    delivers = {content(data): data for data in contents}
+    sandbox = lying(tmp_path / "a", names=sorted(delivers), delivers=delivers)
+    kept = await SnapshotStore(blobs).keep(sandbox, [], limit_bytes=LIMIT)
+    assert (kept.why_not, kept.snapshot) == ("", content(sandbox.manifest))
+    for name, data in sandbox.delivers.items():
+        assert await blobs.read(name, max_bytes=LIMIT) == data
+    assert {key.rpartition("/")[2] for key in await what_is_stored(blobs)} == set(sandbox.delivers)
+    assert kept.bytes == sum(file.stat().st_size for file in (tmp_path / "blobs").glob("??/*"))
+    assert list((tmp_path / "a" / "spool").iterdir()) == []
+
+
+class SlowSpool(SpoolFolder):
+    """Waits before it hands anything over, or cannot write."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.asked, self.go, self.done = threading.Event(), threading.Event(), threading.Event()
+        self.full = False
+
+    @override
+    def take(
+        self, names: Iterable[str], place: Callable[[str], Path], *, max_bytes: int, pack: Pack
+    ) -> dict[str, TakenBlob]:
+        self.asked.set()
+        assert self.go.wait(60)
+        taken = super().take(names, place, max_bytes=max_bytes, pack=pack)
+        if self.full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return taken
+
+    @override
+    def drop(self, names: Iterable[str]) -> None:
+        super().drop(names)
+        self.done.set()
+
+
+class SlowSandbox(LyingHere):
+    """Its spool takes its time."""
+
+    def __init__(self, folder: Path, *, names: list[str], delivers: dict[str, bytes] | None = None) -> None:
+        super().__init__(folder, names=names, delivers=delivers)
+        self.slow = SlowSpool(folder / "spool")
+
+    @contextmanager
+    @override
+    def spool(self) -> Iterator[SpoolFolder]:
+        try:
+            yield self.slow
+        finally:
+            self.slow.ended = True
+
+
+async def test_a_step_that_nobody_waits_for_any_more_is_stored_and_stays_in_the_spool(
+    tmp_path: Path, blobs: Blobs
+) -> None:
+    data = b"data"
+    sandbox = SlowSandbox(tmp_path / "a", names=[content(data)], delivers={content(data): data})
+    store = SnapshotStore(blobs)
+    keeping = asyncio.ensure_future(store.keep(sandbox, [], limit_bytes=LIMIT))
+    assert await asyncio.to_thread(sandbox.slow.asked.wait, 60)
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
+    sandbox.slow.go.set()
+    assert await asyncio.to_thread(sandbox.slow.done.wait, 60)
+    assert set(sandbox.delivers) == await blobs.has(sandbox.delivers)
+    assert {file.name for file in (tmp_path / "a" / "spool").iterdir()} == set(sandbox.delivers)
+    again = LyingHere(tmp_path / "b", names=[content(data)])  # the next step names it, and does not deliver it again
+    again.manifest += b" "
+    (tmp_path / "b" / "spool" / content(again.manifest)).write_bytes(again.manifest)
+    again.new = (content(again.manifest),)
+    assert (await store.keep(again, [], limit_bytes=LIMIT)).why_not == ""
+
+
+async def test_a_full_disk_is_said_and_leaves_nothing_behind(tmp_path: Path, blobs: Blobs) -> None:
+    sandbox = SlowSandbox(tmp_path / "a", names=[])
+    sandbox.slow.full = True
+    sandbox.slow.go.set()
+    kept = await SnapshotStore(blobs).keep(sandbox, [], limit_bytes=LIMIT)
+    assert "No space left on device" in kept.why_not
+    assert "make room there" in kept.why_not
+    assert await what_is_stored(blobs) == []
+    assert len(list((tmp_path / "a" / "spool").iterdir())) == 1
+
+
+async def test_a_manifest_is_read_as_it_is_stored(tmp_path: Path, blobs: Blobs) -> None:
+    """One that looks packed is no manifest, whatever it would unpack to."""
+    sandbox = LyingHere(tmp_path / "a", names=[])
+    packed = pack(memoryview(sandbox.manifest + b" " * 5_000))
+    assert packed is not None
+    (tmp_path / "a" / "spool" / content(packed)).write_bytes(packed)
+    sandbox.manifest, sandbox.new = packed, (content(packed),)
+    kept = await SnapshotStore(blobs).keep(sandbox, [], limit_bytes=LIMIT)
     assert kept.snapshot == ""
-    assert "are more than" in kept.why_not
+    assert "manifest" in kept.why_not
+    assert await what_is_stored(blobs) == []
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodes.restoration.snapshots import SnapshotStore
-from sandboxes.base import SnapshotMissingError, SnapshotTooLargeError
+from sandboxes.base import SnapshotMissingError, SnapshotTooLargeError, TakenBlob
 from sandboxes.host import blobs
 from storage.blobs import Blobs
 from tests.unit.test_keeping import LyingSandbox
@@ -65,7 +65,7 @@ def test_what_is_copied_is_what_was_there(parts: list[tuple[int, bytes]], more: 
         hashes = blobs.take(spool, NAMES[:1], Path(folder) / "out")
         copied = (Path(folder) / "out" / NAMES[0]).read_bytes()
         assert copied == (spool / NAMES[0]).read_bytes()
-        assert hashes == {NAMES[0]: hashlib.sha256(copied).hexdigest()}
+        assert hashes == {NAMES[0]: TakenBlob(hashlib.sha256(copied).hexdigest(), len(copied))}
 
 
 def test_many_are_hashed_as_they_are_copied(tmp_path: Path) -> None:
@@ -74,9 +74,28 @@ def test_many_are_hashed_as_they_are_copied(tmp_path: Path) -> None:
     for number, name in enumerate(NAMES):  # none of them is what its name says
         (spool / name).write_bytes(bytes([number]) * (1 << 20))
     hashes = blobs.take(spool, NAMES, tmp_path / "out", max_bytes=10 << 20)
-    assert hashes == {name: hashlib.sha256((tmp_path / "out" / name).read_bytes()).hexdigest() for name in NAMES}
+    copied = {name: (tmp_path / "out" / name).read_bytes() for name in NAMES}
+    assert hashes == {name: TakenBlob(hashlib.sha256(one).hexdigest(), len(one)) for name, one in copied.items()}
     with pytest.raises(SnapshotTooLargeError):
         blobs.take(spool, NAMES, tmp_path / "out", max_bytes=(10 << 20) - 1)
+
+
+def test_what_a_file_has_lost_meanwhile_is_not_what_another_one_had(tmp_path: Path) -> None:
+    (tmp_path / NAMES[0]).write_bytes(b"secret" * 20_000)
+    (tmp_path / NAMES[1]).write_bytes(b"x" * 100_000)
+
+    def place(name: str) -> Path:
+        if name == NAMES[1]:
+            os.truncate(tmp_path / name, 10)  # it has been measured by now
+        return tmp_path / f"out-{name}"
+
+    def pack(name: str, content: memoryview) -> None:
+        assert name in NAMES
+
+    taken = blobs.SpoolFolder(tmp_path).take(NAMES[:2], place, max_bytes=1 << 20, pack=pack)
+    copied = (tmp_path / f"out-{NAMES[1]}").read_bytes()
+    assert copied == b"x" * 10 + bytes(99_990)
+    assert taken[NAMES[1]] == TakenBlob(hashlib.sha256(copied).hexdigest(), len(copied), settled=True)
 
 
 def test_only_regular_files_are_copied(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Both ways to see whether a large buffer changed since the last snapshot: digests, and maps of what was written."""
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from sandboxes.inside.kernel.snapshots.blobs import hash_of
-from sandboxes.inside.kernel.snapshots.block_digests import BLOCK
+from sandboxes.inside.kernel.snapshots.block_digests import BLOCK, check_of, digests_of
 from sandboxes.inside.kernel.snapshots.change_detection import (
     UNKNOWN,
     BufferDigests,
@@ -123,3 +124,20 @@ def test_what_a_restored_snapshot_has_is_known(before: Before, tmp_path: Path) -
     array[3 << 20] ^= 1
     before.begin()
     assert before.changes(KEY, pieces(array)) == [(name, (0,) if at == 3 else ()) for at, name in enumerate(names)]
+
+
+def test_the_check_is_that_of_the_blobs_as_they_are(before: Before, keep: Callable[[np.ndarray], list[str]]) -> None:
+    if not isinstance(before, BufferDigests):
+        assert before.check(KEY) == ""
+        return
+    chosen, array = random.Random(0), made()
+    seen = set()
+    for step in range(24):
+        if step % 3:
+            at = chosen.randrange(len(array))
+            array[at : at + chosen.choice([1, BLOCK, 3 << 20])] ^= 1
+        keep(array)
+        seen.add(before.check(KEY))
+        digest = before.blocks._digest
+        assert before.check(KEY) == check_of([digests_of(piece, digest) for piece in pieces(array)], digest)
+    assert len(seen) == 17

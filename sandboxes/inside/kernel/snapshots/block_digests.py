@@ -2,8 +2,9 @@
 
 import ctypes
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from .written_pages import Range, WrittenPages
 
@@ -140,21 +141,20 @@ class BlockDigests:
     def _update(
         self, before: Digests, start: int, pieces: list[memoryview], unwritten: list[Range]
     ) -> tuple[Digests, int]:
-        """The digests as they are now, and how many blocks have changed."""
-        starts = [first for first, _ in unwritten]
+        """The digests as they are now, of a piece that has not changed the same list; and how many blocks have."""
+        gaps = _between(unwritten, start, start + sum(map(len, pieces)))
+        ends = [last for _, last in gaps]
         digests: Digests = []
         changed = 0
         for piece, known in zip(pieces, before, strict=True):
-            if _covers(unwritten, starts, start, start + len(piece)):
-                digests.append(known)
-            else:
-                now = list(known)
-                for block, at in enumerate(range(0, len(piece), BLOCK)):
-                    end = min(at + BLOCK, len(piece))
-                    if not _covers(unwritten, starts, start + at, start + end):
-                        now[block] = self._one(piece[at:end])
-                        changed += now[block] != known[block]
-                digests.append(now)
+            now = known
+            for block in _blocks(islice(gaps, bisect_right(ends, start), None), start, len(piece)):
+                one = self._one(piece[block * BLOCK : (block + 1) * BLOCK])
+                if one != known[block]:
+                    now = list(known) if now is known else now
+                    now[block] = one
+                    changed += 1
+            digests.append(now)
             start += len(piece)
         return digests, changed
 
@@ -168,10 +168,15 @@ class BlockDigests:
         return self._digest(block)
 
 
-def _covers(ranges: list[Range], starts: list[int], start: int, end: int) -> bool:
-    """Whether one of the ranges, which begin at `starts`, holds all from `start` to `end`."""
-    index = bisect_right(starts, start) - 1
-    return index >= 0 and ranges[index][1] >= end
+def _blocks(gaps: Iterable[Range], start: int, size: int) -> Iterator[int]:
+    """The blocks of a piece, from its start, of which a gap has some byte."""
+    done = 0
+    for first, last in gaps:
+        if first >= start + size:
+            return
+        blocks = range(max((first - start) // BLOCK, done), -(-(min(last, start + size) - start) // BLOCK))
+        yield from blocks
+        done = max(done, blocks.stop)
 
 
 def _between(ranges: list[Range], start: int, end: int) -> list[Range]:

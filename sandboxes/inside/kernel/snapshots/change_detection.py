@@ -8,6 +8,7 @@ import ctypes
 import importlib.machinery
 import importlib.util
 import mmap
+import operator
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -150,6 +151,8 @@ class BufferDigests:
         """The blobs of each buffer, and the digests of their blocks."""
         self._fresh: dict[Key, list[list[bytes]]] = {}
         self._now: dict[Key, list[tuple[str, list[bytes]]]] = {}
+        self._checks: dict[Key, tuple[list[list[bytes]], str]] = {}
+        """What `check` said of each buffer, and of which digests: no list of them is ever changed."""
 
     def begin(self) -> None:
         """Begin a snapshot."""
@@ -164,7 +167,7 @@ class BufferDigests:
             return [UNKNOWN] * len(pieces)
         found: list[Change] = []
         for (name, before), now in zip(known, fresh, strict=True):
-            if before == now:
+            if before is now or before == now:
                 found.append((name, ()))
             elif len(before) != len(now):
                 found.append(UNKNOWN)
@@ -182,7 +185,11 @@ class BufferDigests:
 
     def check(self, key: Key) -> str:
         """What tells whether the blobs of a buffer, as it was noted, were read well."""
-        return check_of([digests for _, digests in self._now[key]], self._digest)
+        noted = [digests for _, digests in self._now[key]]
+        before, known = self._checks.get(key, ([], ""))
+        same = len(noted) == len(before) and not any(map(operator.is_not, noted, before))
+        self._checks[key] = noted, known if same else check_of(noted, self._digest)
+        return self._checks[key][1]
 
     def look(self, piece: memoryview) -> list[bytes]:
         """What has to be known of a piece that is a blob now, to see later whether it still is."""
@@ -199,6 +206,7 @@ class BufferDigests:
     def settle(self) -> None:
         """The snapshot was written: its blobs are what the next one compares with."""
         self._known = self._now
+        self._checks = {key: self._checks[key] for key in self._now if key in self._checks}
 
 
 def change_detector(folders: list[str]) -> BufferDigests | MappedBlobs:
