@@ -281,6 +281,8 @@ class Finished(Event):
     """What the tokens of the thread cost by STEPWELL_PRICES; None where there are no prices, or no model was paid."""
     stopped_at: int = 0
     """The cell at which the import of a notebook stopped, since it failed; 0 in the usual case."""
+    none_read: bool = False
+    """Whether the turn brought files of which none could be read, and no cell of it has succeeded."""
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the answer and its files. Neither scripts nor pictures of the answer's get there."""

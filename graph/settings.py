@@ -44,6 +44,10 @@ class SettingsError(Exception):
     """The operator must fix something; the message is one line and needs no traceback."""
 
 
+class NotNowError(SettingsError):
+    """What the settings name cannot be reached now; they may be right."""
+
+
 class Prices(tuple[float, float]):
     """Price of a million input tokens and of a million output tokens."""
 

@@ -361,6 +361,8 @@ class State(TypedDict, total=False):
     inputs: Annotated[list[Input], DeltaChannel(newest, snapshot_frequency=SNAPSHOT_EVERY)]
     unread: list[str]
     """Files that the user named for this turn and that cannot be had or read, one sentence each."""
+    none_read: bool
+    """True in a turn that brought files of which none can be read."""
     environment: Environment
     plan: list[PlanStep]
     plan_waits: bool

@@ -48,6 +48,8 @@ class TakenInputs:
     """A sentence for each that cannot be had."""
     broken: list[str]
     """A sentence for each that is there and cannot be read."""
+    none_read: bool
+    """Whether that is so of all that there are."""
 
     @property
     def unread(self) -> list[str]:
@@ -113,7 +115,7 @@ async def take_inputs(
     ]
     broken = [brought[file["path"]] for file in added if brought[file["path"]]["problem"]]
     unread = [f"{file['path']} cannot be read: {file['problem']}" for file in broken]
-    return TakenInputs(list(brought.values()), newer, failed, unread)
+    return TakenInputs(list(brought.values()), newer, failed, unread, bool(added) and len(broken) == len(added))
 
 
 async def _files_of(spec: str, source: InputSource, runtime: Runtime[Context]) -> list[str]:

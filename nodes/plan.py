@@ -134,6 +134,7 @@ async def _begin_turn(
             ),
         ],
         "unread": taken.unread,
+        "none_read": taken.none_read,
         "proposal": "",
         "skipped": [],
         "review": None,

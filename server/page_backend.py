@@ -388,10 +388,10 @@ class ServerBackend:
             yield file
 
     @asynccontextmanager
-    async def input_file(self, thread: str, path: str) -> AsyncIterator[PublishedFile]:
+    async def input_file(self, thread: str, path: str, *, beginning: int = 0) -> AsyncIterator[PublishedFile]:
         """See `Backend`."""
-        kept = await self._require(thread)
-        async with kept.input_from(await self._served.sessions(self._user.id), thread, path) as file:
+        kept, sessions = await self._require(thread), await self._served.sessions(self._user.id)
+        async with kept.input_from(sessions, thread, path, beginning=beginning) as file:
             yield file
 
     async def exporter(self, thread: str, step: str = "") -> Exporter:

@@ -24,8 +24,8 @@ from graph.checkpoints.thread_lock import ThreadHeldError, ThreadHold
 from graph.context import Context, stored_context
 from graph.events import ApprovalAsked, Event, Failed, Finished, Notice, Started, read_event
 from graph.functions.registry import HostFunction, functions_by_name
-from graph.settings import NO_ISOLATION_WARNING, Prices, Settings, SettingsError, settings_or_default
-from graph.state import Input, State
+from graph.settings import NO_ISOLATION_WARNING, NotNowError, Prices, Settings, SettingsError, settings_or_default
+from graph.state import Cell, Input, State
 from graph.wiring import make_blobs, make_models
 from models.base import ModelAccessError, ModelError
 from models.messages import without_surrogates
@@ -288,6 +288,7 @@ class Run:
 
         Raises:
             SettingsError: the model or the sandbox cannot be had as things are set, or a budget cannot be kept.
+            NotNowError: who makes the sandbox cannot be reached.
         """
         if self.resumes:
             return
@@ -298,7 +299,9 @@ class Run:
             if (service := sandboxes.elsewhere.get(context.sandbox)) is not None:
                 await service.check()
                 await service.reach()
-        except (ModelAccessError, SandboxRefusedError, SandboxUnavailableError) as error:
+        except SandboxUnavailableError as error:
+            raise NotNowError(str(error)) from None
+        except (ModelAccessError, SandboxRefusedError) as error:
             raise SettingsError(str(error)) from None
 
     async def _opened(self, stack: AsyncExitStack, settings: Settings) -> tuple[ThreadHold, Services]:
@@ -529,4 +532,10 @@ def ending_of(
         model=model,
         cost=prices.cost(spent_in, spent_out) if prices is not None and model not in ("", PLAYBOOK) else None,
         stopped_at=stopped_at(state),
+        none_read=bool(state.get("none_read")) and not any(_is_good(cell, state) for cell in state.get("cells") or []),
     )
+
+
+def _is_good(cell: Cell, state: State) -> bool:
+    """Whether a cell of this turn has succeeded: it may have read what the profile did not know."""
+    return cell["turn"] == state.get("turn") and cell["status"] == "ok"

@@ -12,6 +12,8 @@ from typing import Any
 from nodes.restoration.manifests import MAX_MANIFEST, NotRestoredError, blobs_of, manifest_of
 from sandboxes.base import Sandbox, SandboxError
 from sandboxes.host.reading import read_json
+from sandboxes.inside.kernel.snapshots.blobs import MissingBlobError
+from sandboxes.inside.kernel.snapshots.manifest import packs_of, runs_of
 from sandboxes.results import NamespaceRow
 from storage.blobs import BlobError, Blobs
 
@@ -119,9 +121,8 @@ async def variable_hashes(blobs: Blobs, step: SnapshotManifest) -> dict[str, str
 
 def _packs_of(step: SnapshotManifest) -> list[str]:
     try:
-        used = {pack for unit in step.units for pack, _, _ in _runs(unit["stream"])}
-        return [step.packs[number] for number in sorted(used)]
-    except (AttributeError, KeyError, TypeError, IndexError, ValueError) as error:
+        return sorted({pack for unit in step.units for pack in packs_of(unit["stream"], step.packs)})
+    except (AttributeError, KeyError, TypeError, MissingBlobError) as error:
         raise NotRestoredError("The snapshot's manifest cannot be read by this version of Stepwell.") from error
 
 
@@ -132,18 +133,24 @@ def _hashes(step: SnapshotManifest, packs: dict[str, bytes]) -> dict[str, str]:
         for unit in step.units:
             stream = unit["stream"]
             if "text" in stream:
-                place = hashlib.sha256(stream["text"].encode("latin-1")).hexdigest()
-            elif runs := _runs(stream):
-                parts = [memoryview(packs[step.packs[pack]])[at : at + size] for pack, at, size in runs]
+                text = stream["text"].encode("latin-1")
+                if len(text) != stream["size"]:
+                    raise ValueError
+                place = hashlib.sha256(text).hexdigest()
+            elif "blobs" in stream:
+                place = ",".join(stream["blobs"])
+            else:
+                runs = runs_of(stream, step.packs)
                 # Some may be named again and again.
-                if (room := room - sum(map(len, parts))) < 0:
+                if (room := room - sum(size for _, _, size in runs)) < 0:
+                    raise ValueError
+                parts = [memoryview(packs[pack])[at : at + size] for pack, at, size in runs]
+                if sum(map(len, parts)) != stream["size"]:
                     raise ValueError
                 place = _hash_of(parts)
-            else:
-                place = ",".join(stream["blobs"])
             whole = json.dumps([unit["names"], place, [_content_of(one, step.packs) for one in unit["buffers"]]])
             found |= dict.fromkeys(map(str, unit["names"]), hashlib.sha256(whole.encode()).hexdigest())
-    except (AttributeError, KeyError, TypeError, IndexError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, IndexError, ValueError, MissingBlobError) as error:
         raise NotRestoredError("The snapshot's manifest cannot be read by this version of Stepwell.") from error
     return found
 
@@ -153,11 +160,6 @@ def _hash_of(parts: Iterable[memoryview]) -> str:
     for part in parts:
         digest.update(part)
     return digest.hexdigest()
-
-
-def _runs(stream: dict[str, Any]) -> list[Any]:
-    """The parts of packs that a stream is made of."""
-    return [[stream["pack"], stream["at"], stream["size"]]] if "pack" in stream else list(stream.get("runs", ()))
 
 
 def _content_of(buffer: dict[str, Any], packs: Sequence[str]) -> list[object]:

@@ -153,6 +153,15 @@ class Blobs:
         """
         return await self._do(self._read, checked(name), max_bytes)
 
+    async def read_beginning(self, name: str, size: int) -> bytes:
+        """The first bytes of a blob, to be looked at: only all of it could be checked by its hash.
+
+        Raises:
+            BlobMissingError: it is not there.
+            BlobError: the store cannot be reached.
+        """
+        return await self._do(self._read_beginning, checked(name), size)
+
     @asynccontextmanager
     async def checkout(self, names: Sequence[str], *, check: bool = True) -> AsyncIterator[list[Path]]:
         """Files with the contents of these blobs, named like them, to be copied and not to be changed.
@@ -343,6 +352,10 @@ class Blobs:
                 return data
         self._backend.quarantine(name)
         raise self._damaged(name)
+
+    def _read_beginning(self, name: str, size: int) -> bytes:
+        with self._open(name) as stream:
+            return stream.read(size)
 
     def _open(self, name: str) -> BinaryIO:
         try:

@@ -112,6 +112,31 @@ class StoredFile:
 
 
 @dataclass(frozen=True, slots=True)
+class FileBeginning:
+    """The first bytes of a file, which has more.
+
+    Args:
+        data: They.
+        size: Bytes of the file.
+        version: Another one when the content is another one.
+    """
+
+    data: bytes
+    size: int
+    version: str
+
+    async def pieces(self, start: int, end: int) -> AsyncIterator[bytes]:
+        """See `PublishedFile`.
+
+        Raises:
+            StorageError: more was asked for.
+        """
+        if end > len(self.data):
+            raise StorageError("Only the beginning of the file was opened.")
+        yield self.data[start:end]
+
+
+@dataclass(frozen=True, slots=True)
 class _LocalFile:
     descriptor: int
     size: int

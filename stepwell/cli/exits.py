@@ -110,20 +110,21 @@ def described(error: BaseException) -> str:
 
 
 def _is_mistake(error: Exception) -> bool:
-    from graph.settings import SettingsError
+    from graph.settings import NotNowError, SettingsError
     from stepwell.errors import ThreadError, UsageError
 
-    return isinstance(error, UsageError | SettingsError | ThreadError)
+    return isinstance(error, UsageError | SettingsError | ThreadError) and not isinstance(error, NotNowError)
 
 
 def _failure(error: Exception) -> str:
     """What failed without anybody's mistake, in one sentence; empty when the error does not say it."""
     from graph.checkpoints.damage import disk_problem
+    from graph.settings import NotNowError
     from sandboxes.base import SandboxError
     from storage.artifacts import StorageError
     from storage.blobs import BlobError
 
-    if isinstance(error, SandboxError | StorageError | BlobError):
+    if isinstance(error, SandboxError | StorageError | BlobError | NotNowError):
         return str(error)
     return disk_problem(error) if isinstance(error, OSError) else ""
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Protocol
 
-from graph.events import ApprovalAsked, CellFinished, Event, Failed, Finished, InputTaken
+from graph.events import ApprovalAsked, Event, Failed, Finished
 from stepwell.cli.exits import FAILED, FINISHED, UNREAD, WAITING, described, print_error, take_back_start
 from stepwell.cli.terminal_text import one_line
 from stepwell.cli.wording import next_command, waiting_text
@@ -63,9 +63,6 @@ class Foreground:
     ) -> None:
         self.thread = ""
         self._about_files = about_files
-        self._readable: list[bool] = []
-        self._worked = False
-        """Whether a cell has succeeded: it may have read what the profile did not know."""
         self._ask = ask
         self._options = options
         self._resume = resume
@@ -127,10 +124,6 @@ class Foreground:
         try:
             async for event in events:
                 last = event
-                if isinstance(event, InputTaken):
-                    self._readable.append(not event.input["problem"])
-                elif isinstance(event, CellFinished):
-                    self._worked = self._worked or event.cell["status"] == "ok"
                 view.show(event)
         finally:
             # When showing failed (a closed pipe), the run has to end now and not when it is collected.
@@ -165,7 +158,7 @@ class Foreground:
 
     def _conclude(self, last: Event | None) -> int:
         if isinstance(last, Finished):
-            if self._about_files and self._readable and not (any(self._readable) or self._worked):
+            if self._about_files and last.none_read:
                 print_error(
                     f"none of the files given with the question could be read; the answer says why (exit code {UNREAD})"
                 )

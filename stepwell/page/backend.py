@@ -209,8 +209,8 @@ class Backend(Protocol):
     def step_file(self, thread: str, step: str, path: str) -> AbstractAsyncContextManager[PublishedFile]:
         """A file of the workspace as it was at a step."""
 
-    def input_file(self, thread: str, path: str) -> AbstractAsyncContextManager[PublishedFile]:
-        """A file that the user brought, as the thread has it."""
+    def input_file(self, thread: str, path: str, *, beginning: int = 0) -> AbstractAsyncContextManager[PublishedFile]:
+        """A file that the user brought, as the thread has it; `beginning`: no more than so many bytes are needed."""
 
     async def exporter(self, thread: str, step: str = "") -> "Exporter":
         """Makes documents of a thread, where it is now or at a step."""

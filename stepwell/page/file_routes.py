@@ -161,7 +161,8 @@ async def preview_input(request: Request) -> Response:
     if one is None:
         raise NothingFoundError("This thread has no such input.")
     raw = f"{base_of(request)}/threads/{thread}/input-files/{quote(path)}"
-    return await _preview(request, path, raw, partial(backend_of(request).input_file, thread, path), one)
+    open = partial(backend_of(request).input_file, thread, path, beginning=PREVIEW)
+    return await _preview(request, path, raw, open, one)
 
 
 async def _preview(

@@ -53,7 +53,7 @@ from stepwell.thread_summaries import (
 )
 from stepwell.threads import Graph, open_graph, saver_of
 from storage.blobs import BlobError
-from storage.published_files import NoSuchArtifactError, PublishedFile, StoredFile, is_plain, open_local
+from storage.published_files import FileBeginning, NoSuchArtifactError, PublishedFile, StoredFile, is_plain, open_local
 
 if TYPE_CHECKING:
     from stepwell.exports.export import Exporter
@@ -380,19 +380,24 @@ class KeptThreads:
         yield await self._kept_file(place.state.get("cells") or [], path)
 
     @asynccontextmanager
-    async def input_file(self, thread: str, path: str) -> AsyncIterator[PublishedFile]:
+    async def input_file(self, thread: str, path: str, *, beginning: int = 0) -> AsyncIterator[PublishedFile]:
         """See `Backend`."""
         check_names(thread)
-        async with self.input_from(self.sessions, thread, path) as file:
+        async with self.input_from(self.sessions, thread, path, beginning=beginning) as file:
             yield file
 
     @asynccontextmanager
-    async def input_from(self, sessions: StepSessions, thread: str, path: str) -> AsyncIterator[PublishedFile]:
+    async def input_from(
+        self, sessions: StepSessions, thread: str, path: str, *, beginning: int = 0
+    ) -> AsyncIterator[PublishedFile]:
         """An input of a thread: from the store where it is kept there, otherwise taken out of one of these sessions."""
         place = await state_at_step(self.graph, thread, None)
         one = next((one for one in place.state.get("inputs") or [] if one["path"] == path), None)
         if one is None:
             raise NothingFoundError("This thread has no such input.")
+        if 0 < beginning < one["size"] and (data := await self._beginning(one["sha256"], beginning)):
+            yield FileBeginning(data, one["size"], one["sha256"])
+            return
         async with scratch_folder("input") as folder:
             kept = folder / "input"
             if await self._is_kept(one["sha256"], kept):
@@ -408,6 +413,14 @@ class KeptThreads:
                 yield file
         finally:
             await asyncio.to_thread(fetched.unlink, missing_ok=True)
+
+    async def _beginning(self, sha256: str, size: int) -> bytes:
+        """So many first bytes of a file that the store has; none where it does not have them."""
+        try:
+            data = await make_blobs(self.settings).read_beginning(sha256, size)
+        except (BlobError, ValueError):
+            return b""
+        return data if len(data) == size else b""
 
     async def _is_kept(self, sha256: str, target: Path) -> bool:
         """Whether the store has a file, which is copied."""

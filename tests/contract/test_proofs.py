@@ -24,6 +24,10 @@ FOUND = {
     "regular expressions and text": {"enc"},
     "mocks": {"m"},
     "modules that cells made with files": {"Base", "again", "one", "tools.Base"},
+    "buffers, structures, mapped memory": {"arr", "cs"},
+    "text, patterns, trees": {"scan"},
+    "learners, figures and what they hold": {"named", "vr"},  # a Bunch of scikit-learn drops its own attributes
+    "pydantic, attrs, jinja and others": {"M", "m", "m2", "ta", "tpl"},  # validators of pydantic are made anew
 }
 """What a proof finds in sessions of hard objects, all of it true: cells make it again, or it is not as it was."""
 

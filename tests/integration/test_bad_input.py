@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from graph.context import Context
-from graph.events import CellFinished, Finished, InputTaken, Notice
+from graph.events import ApprovalAsked, CellFinished, Finished, InputTaken, Notice
 from graph.settings import Settings, SettingsError
-from stepwell.runs import start
+from stepwell.runs import Decision, resume, start
 from stepwell.threads import list_threads, read_thread
 from tests import profiled_files
 from tests.analyses import follow, last, only, with_model, write_sales
@@ -175,6 +175,27 @@ async def test_each_kind_of_file_goes_through_the_whole_graph(tmp_path: Path, se
     statuses = [cell["status"] for cell in state["cells"]]
     assert statuses[-1] == "ok"
     assert statuses.count("ok") >= len(statuses) - 2
+
+
+@pytest.mark.parametrize("works", [False, True])
+async def test_a_turn_that_is_resumed_knows_that_none_of_its_files_could_be_read(
+    tmp_path: Path, settings: Settings, works: bool
+) -> None:
+    """What the run before its pause was told of the files counts, and so does a cell that succeeded after it."""
+    (tmp_path / "broken.xlsx").write_bytes(b"PK\x03\x04 and no more")
+    cell = [Call("run_python", purpose="look", code="print(1)")] if works else []
+    script: list[Scripted] = [
+        Call("submit_plan", steps=["Look"]),
+        *cell,
+        Call("submit_answer", answer="It is broken.", skipped=[]),
+    ]
+    context = Context(review="never", approve_plan=True)
+    async with ScriptedServer(script) as model:
+        asked = with_model(settings, model.base_url)
+        run = start("What is in it?", files=[tmp_path / "broken.xlsx"], settings=asked, context=context)
+        waits = last(await follow(run), ApprovalAsked)
+        events = await follow(resume(waits.thread, decision=Decision("approve"), settings=asked))
+    assert last(events, Finished).none_read is not works
 
 
 async def test_files_that_cannot_be_had_or_read_are_named_to_the_model_and_with_the_answer(

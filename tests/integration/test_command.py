@@ -19,6 +19,7 @@ import pytest
 import typer
 
 from graph.events import Finished, Planned, read_event
+from stepwell.cli.exits import FINISHED, UNREAD
 from stepwell.cli.help_groups import GROUPS
 from stepwell.cli.run import asked
 from stepwell.command import COMMANDS as LISTED
@@ -323,6 +324,15 @@ def test_no_threads_yet(desk: Desk) -> None:
     done = desk.command("threads")
     assert (done.returncode, done.stdout) == (0, "")
     assert "no threads yet" in done.stderr
+
+
+def test_an_answer_about_files_that_could_not_be_read_ends_with_4_and_a_further_one_does_not(desk: Desk) -> None:
+    (desk.folder / "a.pdf").write_bytes(b"")
+    asked = desk.command("run", "What is in it?", "a.pdf")
+    assert asked.returncode == UNREAD, asked.stderr
+    assert desk.command("show", "last").returncode == FINISHED
+    further = desk.command("ask", "last", "How many days has a week?")
+    assert further.returncode == FINISHED, further.stderr
 
 
 def test_json_is_one_readable_event_a_line(finished: FinishedThread) -> None:

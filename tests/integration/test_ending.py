@@ -46,6 +46,42 @@ def connect_until_refused(url: str) -> None:
         psycopg.connect(url).close()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody is asked where a process works")
+def test_a_shell_that_stands_in_the_folder_of_a_run_is_not_ended(tmp_path: Path) -> None:
+    """What the run started is, whether it has the run's variable or only works there."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    plain = {name: value for name, value in os.environ.items() if name != "TMPDIR"}
+
+    def sleeper(*before: str, stdin: int = subprocess.DEVNULL, **variables: str) -> subprocess.Popen[bytes]:
+        place = tmp_path if variables else folder
+        return subprocess.Popen([*before, "sleep", "1000"], cwd=place, env={**plain, **variables}, stdin=stdin)
+
+    earlier, tick = sleeper(), 0
+    while tick <= process_table.began(earlier.pid):
+        with sleeper() as probe:
+            tick = process_table.began(probe.pid)
+            probe.kill()
+    command = [sys.executable, "-m", "tests.keeper", str(folder)]
+    keeper = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE)
+    ours, theirs = os.openpty()
+    shell = sleeper("setsid", "--ctty", stdin=theirs)
+    try:
+        while not process_table.has_terminal(shell.pid):
+            os.sched_yield()
+        marked, working = sleeper(TMPDIR=str(folder)), sleeper("env", "--ignore-environment")
+        keeper.communicate()
+        assert [marked.wait(), working.wait()] == [-signal.SIGKILL, -signal.SIGKILL]
+        assert process_table.living({earlier.pid, shell.pid}) == {earlier.pid, shell.pid}
+    finally:
+        for one in (earlier, shell):
+            one.kill()
+            one.wait()
+        os.close(ours)
+        os.close(theirs)
+    assert not folder.exists()
+
+
 @pytest.mark.slow
 def test_a_database_server_ends_with_a_worker_that_is_killed() -> None:
     run = Path(tempfile.mkdtemp(dir=os.environ[RUN_FOLDER]))

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import os
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -22,6 +23,7 @@ PIECE = {"Content-Type": "application/offset+octet-stream"}
 MOVIE = bytes(range(256)) * 2_000
 SAID = b"![Units](outputs/a.png), [the film](movie.mp4)"
 ROWS = b"region,units\nnorth,7\n"
+LONG = ROWS + b"".join(b"south,%d\n" % number for number in range(40_000))
 
 
 @pytest.fixture
@@ -98,8 +100,9 @@ async def movie(page: PageInside) -> str:
     published = await asyncio.to_thread(publish, Path(Artifacts.at(page.backend.settings.artifacts).folder(thread)))
     turn = Turn(number=1, question="What?", plan=[], answer="This.")
     known = {**make_input("inputs/rows.csv"), "sha256": hashlib.sha256(ROWS).hexdigest(), "size": len(ROWS)}
+    long = {**make_input("inputs/long.csv"), "sha256": hashlib.sha256(LONG).hexdigest(), "size": len(LONG)}
     state = make_state(turns=[turn], answer="This.", artifacts=published, concerns=[], question="What?",
-                       messages=[HumanMessage("What?")], inputs=[make_input("inputs/rows.parquet"), known],
+                       messages=[HumanMessage("What?")], inputs=[make_input("inputs/rows.parquet"), known, long],
                        sandbox=SandboxRef(kind="local", id=thread, snapshot=""))  # fmt: skip
     async with open_graph(page.backend.settings) as (graph, _):
         await graph.aupdate_state({"configurable": {"thread_id": thread}}, dict(state), as_node="upload")
@@ -154,6 +157,32 @@ async def test_an_input_that_the_store_has_is_shown_without_a_session(
     assert shown.status_code == 200, "nothing of this thread could be restored"
     assert "<td>7</td>" in shown.text
     assert (await page.client.get(movie.replace("artifacts/movie.mp4", "input-files/inputs/rows.csv"))).content == ROWS
+
+
+async def test_of_a_long_input_only_the_beginning_is_read(page: PageInside, movie: str, tmp_path: Path) -> None:
+    """So the preview does not notice that its end is damaged; a download does."""
+    blobs, name = make_blobs(page.backend.settings), hashlib.sha256(LONG).hexdigest()
+    long = tmp_path / "long.csv"
+    await asyncio.to_thread(long.write_bytes, LONG)
+    await blobs.add_file(long, name)
+
+    def damage() -> None:
+        (kept,) = Path(blobs.location).rglob(name)
+        kept.chmod(0o600)
+        with kept.open("r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            last = file.read(1)
+            file.seek(-1, os.SEEK_END)
+            file.write(bytes([last[0] ^ 255]))
+
+    await asyncio.to_thread(damage)
+    shown = await page.client.get(movie.replace("artifacts/movie.mp4", "inputs/inputs/long.csv"))
+    assert shown.status_code == 200
+    assert "<td>7</td>" in shown.text
+    assert "<td>150</td>" in shown.text
+    assert "<td>39999</td>" not in shown.text
+    down = await page.client.get(movie.replace("artifacts/movie.mp4", "input-files/inputs/long.csv"))
+    assert down.status_code != 200
 
 
 async def test_an_answer_and_a_script_are_previewed_as_what_they_are(page: PageInside, movie: str) -> None:

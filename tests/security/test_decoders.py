@@ -4,12 +4,15 @@ The examples are the same in each run. `STEPWELL_FUZZ_EXAMPLES` has more of them
 """
 
 import asyncio
+import hashlib
 import json
 import os
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 import pytest
@@ -25,8 +28,15 @@ from sandboxes.host.descriptors import Pipe
 from sandboxes.host.reading import UnreadableError, read_json
 from sandboxes.host.running_cell import MAX_FRAMES, RunningCell
 from sandboxes.inside.kernel import frames, values
+from sandboxes.inside.kernel.snapshots import manifest
+from sandboxes.inside.kernel.snapshots.blobs import Blobs, MissingBlobError, Spool
+from sandboxes.inside.kernel.snapshots.earlier import EarlierSnapshot, StepError
+from sandboxes.inside.kernel.snapshots.interpreter_state import StartState
+from sandboxes.inside.kernel.snapshots.load import SnapshotReader
+from sandboxes.inside.kernel.snapshots.save import SnapshotWriter
 from sandboxes.local.kernel_connection import KernelConnection
-from stepwell.snapshot_manifest import _described
+from stepwell.snapshot_manifest import SnapshotManifest, _described, variable_hashes
+from storage.blobs import Blobs as Store
 from tests.unit.test_manifests import honest
 from tests.unit.test_reading import packed
 
@@ -187,6 +197,106 @@ def test_manifests(said: dict[str, Any], data: bytes) -> None:
     except NotRestoredError:
         return
     assert all(isinstance(file.size, int) for file in kept.files.values())
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Two packs in the store and in a spool, as a kernel and the host see them."""
+
+    folder: str
+    store: Store
+    packs: list[str]
+    data: list[bytes]
+    writer: SnapshotWriter
+
+    def content(self, units: list[Any]) -> dict[str, Any]:
+        """What the manifest of a snapshot says that has these units and lacks a blob."""
+        names = [str(name) for unit in units for name in unit["names"]]
+        return {
+            "variables": {"order": names, "units": units}, "lost": [], "modules": {}, "packs": self.packs, "extra": {},
+            "cache_tag": manifest.cache_tag(), "files": {}, "blobs": [*self.packs, "0" * 64],
+        }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def kept_packs(tmp_path_factory: pytest.TempPathFactory) -> Packed:
+    folder = tmp_path_factory.mktemp("packs")
+    store, data = Store.at(str(folder / "store")), [b"N.].]." * 20, b"N." * 7]
+    names = [hashlib.sha256(one).hexdigest() for one in data]
+    (folder / "spool").mkdir()
+    for name, one in zip(names, data, strict=True):
+        (folder / name).write_bytes(one)
+        asyncio.run(store.add_file(folder / name, name))
+        (folder / "spool" / name).write_bytes(one)
+    spool = str(folder / "spool")
+    return Packed(
+        spool, store, names, data, SnapshotWriter(ModuleType("none"), {}, spool, StartState(), Spool(spool), spool)
+    )
+
+
+small = st.integers(-3, 130) | st.sampled_from([0, 1, 2, 2**31, 2**63, 2**70])
+numbers = small | small | scalars
+"""What stands where a number should: most often one."""
+hostile_runs = st.lists(st.tuples(numbers, numbers, numbers).map(list) | things, max_size=4) | st.lists(
+    st.tuples(st.integers(0, 1), st.integers(0, 9), st.integers(0, 5)).map(list), min_size=1, max_size=4
+)
+hostile_places = st.one_of(
+    st.fixed_dictionaries({"runs": hostile_runs}, optional={"size": numbers}),
+    st.fixed_dictionaries({"runs": hostile_runs | things, "size": numbers}, optional={"pack": numbers, "at": numbers}),
+    st.fixed_dictionaries({"pack": numbers, "at": numbers, "size": numbers}),
+    st.fixed_dictionaries({"text": st.text("N.]\x80é\u0100\ud800", max_size=6) | things, "size": numbers}),
+    st.fixed_dictionaries({"blobs": st.lists(st.sampled_from(WORDS) | things, max_size=3) | things, "size": numbers}),
+    things,
+)
+hostile_buffers = st.lists(
+    st.fixed_dictionaries(
+        {"size": st.integers(-3, 130), "blobs": st.just([])},
+        optional={"base": st.just([]), "patches": st.lists(st.tuples(numbers, numbers, numbers, numbers).map(list))},
+    ),
+    max_size=2,
+)
+
+
+@fuzzed
+@given(place=hostile_places, buffers=hostile_buffers)
+def test_places_of_streams(kept_packs: Packed, place: Any, buffers: list[Any]) -> None:
+    """What a manifest says of where streams are: the host and the kernel read the same there, or refuse it."""
+    blobs = Blobs([kept_packs.folder])
+    readable = False
+    with suppress(MissingBlobError):
+        readable = len(manifest.read(place, kept_packs.packs, blobs, {})) == place["size"]
+        assert readable
+    unit = {"names": ["v"], "stream": place, "buffers": buffers}
+    step = SnapshotManifest((), {}, 0, "", {}, 0, (unit,), tuple(kept_packs.packs), {})
+    try:
+        hashed = asyncio.run(variable_hashes(kept_packs.store, step))
+    except NotRestoredError:
+        hashed = {}
+    assert not hashed or readable or "blobs" in place
+    content = kept_packs.content([unit])
+    with suppress(StepError):
+        EarlierSnapshot("step 1", content, blobs, lambda names: None).variable("v")
+    data = manifest.pack(content, {"0" * 64})
+    id = hashlib.sha256(data).hexdigest()
+    Path(kept_packs.folder, id).write_bytes(data)
+    assert SnapshotReader(ModuleType("none"), kept_packs.writer, blobs).restore(id)["problem"]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"runs": [[0, 0, 6], [0, 6, 4]], "size": 10},
+        {"runs": [[1, 0, 2], [0, 0, 2]], "size": 4},
+        {"runs": [], "size": 0},
+        {"pack": 1, "at": 4, "size": 3},
+        {"text": "N.é", "size": 3},
+    ],
+)
+def test_honest_places_are_read(kept_packs: Packed, place: dict[str, Any]) -> None:
+    data = manifest.read(place, kept_packs.packs, Blobs([kept_packs.folder]), {})
+    runs = place.get("runs", [[place.get("pack"), place.get("at"), place["size"]]])
+    expected = b"".join(kept_packs.data[pack][at : at + size] for pack, at, size in runs if pack is not None)
+    assert data == (place["text"].encode("latin-1") if "text" in place else expected)
 
 
 @fuzzed

@@ -94,6 +94,7 @@ async def test_what_goes_in_comes_out(blobs: Blobs, make: Make, tmp_path: Path) 
     assert (tmp_path / "out").read_bytes() == data
     assert not (tmp_path / "out").stat().st_mode & 0o222
     assert await blobs.read(name, max_bytes=len(data)) == data
+    assert await blobs.read_beginning(name, 2_000_000) == data[:2_000_000]
     with pytest.raises(BlobError, match="more than"):
         await blobs.read(name, max_bytes=len(data) - 1)
     found = [stored async for stored in blobs.names()]
@@ -392,6 +393,7 @@ async def test_how_a_blob_lies_in_the_store_does_not_show(
     file, name = make(data)
     await blobs.add_file(file, name)
     assert await blobs.read(name, max_bytes=len(data)) == data
+    assert await blobs.read_beginning(name, 2_000_000) == data[:2_000_000]
     assert await blobs.fetch(name, tmp_path / "out") == len(data)
     assert (tmp_path / "out").read_bytes() == data
     for check in (True, False):

@@ -8,15 +8,15 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import pytest
 from rich.console import Console
 
-from graph.events import ApprovalAsked, CellStarted, Event, Failed, Finished, InputTaken, Started
+from graph.events import ApprovalAsked, CellStarted, Event, Failed, Finished, Started
 from graph.settings import SettingsError
-from graph.state import Input
 from sandboxes.base import NoSuchSandboxError
 from stepwell.cli.command_options import named_files
 from stepwell.cli.exits import (
@@ -106,22 +106,17 @@ def test_a_finished_run_exits_with_0() -> None:
     assert run.ended
 
 
-def taken(path: str, problem: str) -> InputTaken:
-    return InputTaken(Input(path=path, source=path, size=1, sha256="", abstract="", problem=problem))
-
-
 def test_an_answer_about_files_of_which_none_could_be_read_has_its_own_code(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    broken, good = taken("inputs/a.pdf", "is empty (0 bytes)"), taken("inputs/b.csv", "")
-    code, written = conduct(ScriptedRun(Started(THREAD, "q"), broken, DONE))
+    unread = replace(DONE, none_read=True)
+    code, written = conduct(ScriptedRun(Started(THREAD, "q"), unread))
     assert code == UNREAD == 4, "the number is documented"
     assert "42" in written
     assert "none of the files given with the question could be read" in capsys.readouterr().err
-    assert conduct(ScriptedRun(Started(THREAD, "q"), broken, good, DONE))[0] == FINISHED
     cells = Foreground(about_files=False)  # of a notebook: they read the files themselves
     view = PlainView(io.StringIO(), None)
-    assert cells.conduct(begins(ScriptedRun(Started(THREAD, "q"), broken, DONE)), never, view) == FINISHED
+    assert cells.conduct(begins(ScriptedRun(Started(THREAD, "q"), unread)), never, view) == FINISHED
 
 
 def test_a_failed_run_says_why_and_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,16 +5,16 @@ from tests.contract.hard_objects import (
     classes,
     drawn,
     frames,
+    habits,
     identity,
+    language,
     modules,
     programs,
     settings,
     stores,
+    tables,
     values,
 )
 
-SESSIONS: dict[str, HardSession] = {
-    name: hard
-    for theme in (identity, classes, modules, settings, stores, drawn, frames, values, programs)
-    for name, hard in theme.SESSIONS.items()
-}
+THEMES = (identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits)
+SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

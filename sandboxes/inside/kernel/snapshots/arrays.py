@@ -8,7 +8,7 @@ import array as standard
 import os
 import sys
 from contextlib import suppress
-from pickle import PickleBuffer
+from pickle import PickleBuffer, PicklingError
 from typing import Any
 
 from .memory import address
@@ -41,6 +41,39 @@ def reduce_array(pickler: Any, array: Any) -> Any:
     rows = plain.shape[0] if plain.ndim > 1 else 1
     buffer = PickleBuffer(plain.reshape(-1).view("u1").reshape(rows, -1))
     return make_array, (buffer, array.dtype, plain.shape, order, bool(array.flags.writeable))
+
+
+def reduce_record(pickler: Any, record: Any) -> Any:
+    """An item of a structured array, which is a view of its memory."""
+    base = record.base
+    if not isinstance(base, sys.modules["numpy"].ndarray) or record.dtype.names is None or record.dtype.hasobject:
+        return NotImplemented
+    offset = record.__array_interface__["data"][0] - _bounds(base)[0]
+    if base.dtype.hasobject or dense_order(base) is None or not 0 <= offset <= base.nbytes - record.nbytes:
+        return NotImplemented
+    return make_record, (base, offset, record.dtype)
+
+
+def make_record(base: Any, offset: int, dtype: Any) -> Any:
+    """An item of the memory of a structured array."""
+    return make_view(base, offset, (), (), dtype, bool(base.flags.writeable))[()]
+
+
+def reduce_scalar(pickler: Any, value: Any) -> Any:
+    """A number of a class of the user's: NumPy itself would make one of its own type of it."""
+    kind = type(value)
+    base = next(one for one in kind.__mro__ if one.__module__ == "numpy")
+    if base is kind:
+        return NotImplemented
+    plain = value.item()
+    if type(plain) not in (int, float, complex, str, bytes, bool):
+        raise PicklingError(f"a number of a class that is made of {base.__name__}")
+    return make_scalar, (base, kind, plain), dict(getattr(value, "__dict__", {})), None, None, set_attributes
+
+
+def make_scalar(base: Any, kind: Any, plain: Any) -> Any:
+    """A number of a class of the user's."""
+    return base.__new__(kind, plain)
 
 
 def copy_of(array: Any, order: Any = "K") -> Any:
@@ -111,7 +144,9 @@ def reduce_memmap(pickler: Any, array: Any) -> Any:
         array.flush()
     order = "C" if array.flags.c_contiguous else "F"
     mode = "r" if array.mode == "r" else "r+"
-    return make_memmap, (portable_path(path), array.dtype, mode, array.offset, array.shape, order)
+    reduced = make_memmap, (portable_path(path), array.dtype, mode, array.offset, array.shape, order)
+    # One that was opened as `w+` is not: that would empty the file.
+    return reduced if mode == array.mode else (*reduced, array.mode, None, None, set_mode)
 
 
 def reduce_subclass(pickler: Any, array: Any) -> Any:
@@ -235,6 +270,11 @@ def make_memmap(path: str, dtype: Any, mode: Any, offset: int, shape: Any, order
     import numpy
 
     return numpy.memmap(found(path), dtype, mode, offset, shape, order)
+
+
+def set_mode(array: Any, mode: str) -> None:
+    """Have a map say how it was opened first."""
+    array.mode = mode
 
 
 def make_memmap_view(root: Any, plain: Any, offset: int) -> Any:

@@ -185,11 +185,12 @@ def patch(memory: memoryview, entry: Entry, packs: list[str], blobs: Blobs, cach
     Raises:
         MissingBlobError: one is missing, damaged or not what it is said to be.
     """
-    for at, size, pack, place in entry.get("patches", ()):
-        data = manifest.read({"pack": pack, "at": place, "size": size}, packs, blobs, cache)
-        if at < 0 or len(data) != size or at + size > len(memory):
-            raise MissingBlobError("a patch of a variable does not fit it")
-        memory[at : at + size] = data
+    with manifest.fitting():
+        for at, size, pack, place in entry.get("patches", ()):
+            data = manifest.read({"pack": pack, "at": place, "size": size}, packs, blobs, cache)
+            if at < 0 or at + size > len(memory):
+                raise MissingBlobError("a patch of a variable does not fit it")
+            memory[at : at + size] = data
 
 
 def cut_buffer(buffer: PickleBuffer) -> list[memoryview]:

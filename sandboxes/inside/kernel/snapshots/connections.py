@@ -90,10 +90,36 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     path = next(path for name, path in databases if name == "main")
     level = connection.isolation_level
     if path and os.path.exists(path):  # one that was deserialized has the path of a file that never was
-        return make_sqlite, (portable_path(path), None, level, type(connection)), state, None, None, set_sqlite
+        arguments = portable_path(path), None, level, type(connection), _detected(connection)
+        return make_sqlite, arguments, state, None, None, set_sqlite
     pages = _rows(connection, "pragma page_count")[0][0]
     content = PickleBuffer(bytearray(connection.serialize() if pages else b""))
-    return make_sqlite, ("", content, level, type(connection)), state, None, None, set_sqlite
+    return make_sqlite, ("", content, level, type(connection), _detected(connection)), state, None, None, set_sqlite
+
+
+def _detected(connection: Any) -> int:
+    """Its `detect_types`, of which nothing but the answers of a connection tells."""
+    known, met, by_name, by_column = sys.modules["sqlite3"].converters, list[bytes](), False, False
+    before, patience = known.get("TEXT"), _rows(connection, "pragma busy_timeout")[0][0]
+    known["TEXT"] = known[OF_A_NAME] = met.append
+    _rows(connection, "pragma busy_timeout = 0")
+    try:
+        by_name = bool(_rows(connection, f"select 'a' as \"a [{OF_A_NAME}]\"") and met)
+        met.clear()
+        # Where there is no table, no column has a type.
+        by_column = bool(_rows(connection, "select type from sqlite_master limit 1") and met)
+    except sys.modules["sqlite3"].Error:  # another connection has the file for itself
+        pass
+    finally:
+        _rows(connection, f"pragma busy_timeout = {patience}")
+        del known[OF_A_NAME], known["TEXT"]
+        if before is not None:
+            known["TEXT"] = before
+    types: int = by_column * sys.modules["sqlite3"].PARSE_DECLTYPES | by_name * sys.modules["sqlite3"].PARSE_COLNAMES
+    return types
+
+
+OF_A_NAME = "STEPWELL_TYPE"
 
 
 def _existing(path: str) -> str:
@@ -103,13 +129,15 @@ def _existing(path: str) -> str:
     return path
 
 
-def make_sqlite(path: str, content: Any, level: Any, kind: Any) -> Any:
+def make_sqlite(path: str, content: Any, level: Any, kind: Any, detect: int = 0) -> Any:
     """A connection to a file, or to a database in memory with that content."""
     import sqlite3
 
     path = _existing(path)
     # Whether other threads may use it cannot be asked of a connection; so they may.
-    connection = sqlite3.connect(path or ":memory:", isolation_level=level, check_same_thread=False, factory=kind)
+    connection = sqlite3.connect(
+        path or ":memory:", isolation_level=level, check_same_thread=False, factory=kind, detect_types=detect
+    )
     if content is not None:
         data = bytes(content)
         if data:
@@ -153,6 +181,11 @@ def reduce_duckdb(pickler: Any, connection: Any) -> Any:
     for (name,) in connection.sql(REGISTERED).fetchall():
         why = "it was registered with a duckdb connection; register it again"
         pickler.reducers.name(f"duckdb's {name}", "frame", why)
+    for kind, question in MADE_WITH_IT.items():
+        with contextlib.suppress(sys.modules["duckdb"].Error):  # a version that does not tell
+            for (name,) in connection.sql(question).fetchall():
+                why = f"this {kind} was made with a duckdb connection; make it again"
+                pickler.reducers.name(f"duckdb's {name}", kind, why)
     if path:
         if not readonly:
             cursor.execute("checkpoint")
@@ -164,6 +197,12 @@ REGISTERED = (
     "select view_name from duckdb_views() where temporary and not internal and sql like '%!_scan()%' escape '!'"
 )
 """Frames that were registered with a connection."""
+MADE_WITH_IT = {
+    "function": "select distinct function_name from duckdb_functions() "
+    "where function_type = 'scalar' and internal and description is null and parameters[1] = 'col0'",
+    "prepared statement": "select name from duckdb_prepared_statements()",
+}
+"""What no table of a database holds: functions of Python, whose parameters duckdb gives names, and statements."""
 LOCK = "lock_configuration"
 """The setting after which nothing can be set any more."""
 SETTINGS = "select name, value from duckdb_settings() where value is not null"

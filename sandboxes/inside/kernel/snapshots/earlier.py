@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 from . import manifest, memory
@@ -162,16 +163,22 @@ class EarlierSnapshot:
         Raises:
             StepError: a blob is missing or damaged.
         """
-        packs = self._content["packs"]
-        stream = unit["stream"]
-        names = [*manifest.packs_of(stream, packs), *stream.get("blobs", ())]
-        buffers = [memory.fresh(buffer["size"]) for buffer in unit["buffers"]]
+        packs, stream = self._content["packs"], unit["stream"]
+        try:
+            with manifest.fitting():
+                names = [*manifest.packs_of(stream, packs), *stream.get("blobs", ())]
+                buffers = [memory.fresh(buffer["size"]) for buffer in unit["buffers"]]
+                parts = [[*blobs_of(buffer), *packs_of(buffer, packs)] for buffer in unit["buffers"]]
+                if not all(isinstance(name, str) for name in (*names, *chain(*parts))):
+                    raise TypeError
+                asking_copy = worth_asking(unit)
+        except MissingBlobError as error:
+            raise self._unreadable(error) from None
         there: set[int] = set()
-        if worth_asking(unit):
+        if asking_copy:
             there = self._copied(unit["names"], {number: memoryview(buffer) for number, buffer in enumerate(buffers)})
         left = [pair for number, pair in enumerate(zip(buffers, unit["buffers"], strict=True)) if number not in there]
-        for _, buffer in left:
-            names += [*blobs_of(buffer), *packs_of(buffer, packs)]
+        names += chain(*(part for number, part in enumerate(parts) if number not in there))
         try:
             with ThreadPoolExecutor(1) as asking, ThreadPoolExecutor(THREADS) as pool:
                 wait = self._supply_ahead(asking, names)
@@ -184,8 +191,11 @@ class EarlierSnapshot:
             for target, buffer in left:
                 patch(memoryview(target), buffer, packs, self._blobs, cache)
         except MissingBlobError as error:
-            raise StepError(f"The snapshot of {self._step} cannot be read: {error}.") from None
+            raise self._unreadable(error) from None
         return RawUnit(unit, data, buffers)
+
+    def _unreadable(self, error: MissingBlobError) -> StepError:
+        return StepError(f"The snapshot of {self._step} cannot be read: {error}.")
 
     def _supply_ahead(self, asking: ThreadPoolExecutor, names: Sequence[str]) -> Callable[[str], object]:
         """Have blobs laid out while those before them are read.

@@ -6,7 +6,7 @@ A closure keeps its real cells, so what two functions share stays shared.
 import functools
 import sys
 from types import CellType, FunctionType
-from typing import Any
+from typing import Any, cast
 
 from .singletons import CurrentSession
 
@@ -148,9 +148,15 @@ def make_parameters(kind: Any, name: str) -> Any:
 
 
 def reduce_partial_method(_pickler: Any, method: Any) -> Any:
-    """A `partialmethod`, which from Python 3.14 on is not made without its function, and has more in it."""
+    """A `partialmethod`, which from Python 3.14 on is not made without its function, and has more in it.
+
+    A class derived from it that says itself how it is taken apart is left to that.
+    """
+    kind, plain = type(method), cast("Any", object)
+    if (kind.__reduce__, kind.__reduce_ex__) != (plain.__reduce__, plain.__reduce_ex__):
+        return NotImplemented
     state = {name: value for name, value in vars(method).items() if name not in ("_phcount", "_merger")}
-    return make_partial_method, (type(method),), state, None, None, set_partial_method
+    return make_partial_method, (kind,), state, None, None, set_partial_method
 
 
 def make_partial_method(kind: Any) -> Any:

@@ -83,7 +83,8 @@ class SnapshotReader:
         CurrentSession.remember_streams()
         try:
             content = manifest.unpack(self._blobs.read(id))
-            parts = self._read(content)
+            with manifest.fitting():
+                parts = self._read(content)
         except MissingBlobError as error:
             return _answer(problem=str(error))
         return self._load(content, parts)

@@ -6,6 +6,8 @@ import json
 import platform
 import sys
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from .blobs import Blobs, MissingBlobError, Spool, hash_of
@@ -123,7 +125,7 @@ class Packs:
 
     def _learn(self, data: bytes | memoryview, place: Place, packs: list[str]) -> None:
         """Note where it is, piece by piece."""
-        if not (runs := _runs(place)) or not data:
+        if not (runs := runs_of(place, packs)) or not data:
             return
         ends = list(itertools.accumulate(size for _, _, size in runs))
         start = 0
@@ -131,7 +133,7 @@ class Packs:
             run = bisect.bisect_right(ends, start)
             if start + len(piece) <= ends[run]:
                 pack, at, size = runs[run]
-                self._known[hash_of(piece)] = packs[pack], at + start - (ends[run] - size)
+                self._known[hash_of(piece)] = pack, at + start - (ends[run] - size)
             start += len(piece)
 
     def place(
@@ -227,32 +229,66 @@ def _place(runs: list[list[int]], size: int) -> Place:
     return {"runs": runs, "size": size}
 
 
-def _runs(place: Place) -> list[list[int]]:
-    """The parts of packs that a place names, one after the other."""
-    if "pack" in place:
-        return [[place["pack"], place["at"], place["size"]]]
-    return list(place.get("runs", ()))
+@contextmanager
+def fitting() -> Iterator[None]:
+    """In its block a manifest is read, which a sandbox wrote: what does not fit together counts as missing.
+
+    Raises:
+        MissingBlobError: a value of another type stands there, or a number or name that leads nowhere.
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise MissingBlobError("the snapshot's manifest does not fit together") from error
 
 
-def packs_of(place: Place, packs: list[str]) -> list[str]:
-    """The packs in which a place is."""
-    return [packs[number] for number in sorted({run[0] for run in _runs(place)})]
+def runs_of(place: Place, packs: Sequence[str]) -> list[tuple[str, int, int]]:
+    """The parts of packs that a place names, one after the other: which pack, where in it, and bytes.
+
+    Raises:
+        MissingBlobError: it names none that can be.
+    """
+    with fitting():
+        runs = [[place["pack"], place["at"], place["size"]]] if "pack" in place else place.get("runs", [])
+        found: list[tuple[str, int, int]] = []
+        for number, at, size in runs:
+            if not all(type(one) is int and one >= 0 for one in (number, at, size)):
+                raise ValueError
+            found.append((packs[number], at, size))
+        if "runs" in place and sum(size for _, _, size in found) != place["size"]:
+            raise ValueError
+        return found
 
 
-def read(place: Place, packs: list[str], blobs: Blobs, cache: dict[str, bytes]) -> bytes:
+def packs_of(place: Place, packs: Sequence[str]) -> list[str]:
+    """The packs in which a place is.
+
+    Raises:
+        MissingBlobError: it names none that can be.
+    """
+    return sorted({pack for pack, _, _ in runs_of(place, packs)})
+
+
+def read(place: Place, packs: Sequence[str], blobs: Blobs, cache: dict[str, bytes]) -> bytes:
     """The bytes at a place.
 
     Raises:
-        MissingBlobError: a blob is missing or damaged.
+        MissingBlobError: a blob is missing or damaged, or has not what the place says.
     """
-    if "text" in place:
-        return str(place["text"]).encode("latin-1")
-    if "blobs" in place:
-        return b"".join(blobs.read(name) for name in place["blobs"])
-    found: list[bytes] = []
-    for pack, at, size in _runs(place):
-        name = packs[pack]
-        if name not in cache:
-            cache[name] = blobs.read(name)
-        found.append(cache[name][at : at + size])
-    return found[0] if len(found) == 1 else b"".join(found)
+    with fitting():
+        if "text" in place:
+            data: bytes = place["text"].encode("latin-1")
+        elif "blobs" in place:
+            data = b"".join(blobs.read(name) for name in place["blobs"])
+        else:
+            found: list[bytes] = []
+            for name, at, size in runs_of(place, packs):
+                if name not in cache:
+                    cache[name] = blobs.read(name)
+                found.append(cache[name][at : at + size])
+                if len(found[-1]) != size:
+                    raise ValueError
+            data = found[0] if len(found) == 1 else b"".join(found)
+        if len(data) != place["size"]:
+            raise ValueError
+        return data

@@ -22,6 +22,7 @@ from typing import Any
 from ..calls import reduce_stub
 from . import (
     arrays,
+    attributes,
     connections,
     containers,
     drawing,
@@ -52,7 +53,6 @@ BUILT_IN: dict[type, Reduce] = {
     BuiltinFunctionType: library_patches.reduce_builtin,
     CellType: functions.reduce_cell,
     type(functools.lru_cache(lambda: None)): functions.reduce_cached,
-    functools.partialmethod: functions.reduce_partial_method,
     typing.NewType: functions.reduce_new_type,
     typing.ParamSpec: functions.reduce_parameters,
     typing.TypeVarTuple: functions.reduce_parameters,
@@ -64,8 +64,11 @@ BUILT_IN: dict[type, Reduce] = {
     memoryview: refusing.reduce_memoryview,
     struct.Struct: refusing.reduce_struct,
     **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
+    **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
     MappingProxyType: views.reduce_proxy,
     weakref.ReferenceType: views.reduce_reference,
+    weakref.ProxyType: views.reduce_weak_proxy,
+    weakref.CallableProxyType: views.reduce_weak_proxy,
     weakref.WeakKeyDictionary: views.reduce_weak,
     weakref.WeakValueDictionary: views.reduce_weak,
     type(os.environ): refusing.reduce_environment,
@@ -83,6 +86,7 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("numpy.ma", "MaskedArray", arrays.reduce_masked),
     ("numpy", "matrix", arrays.reduce_subclass),
     ("numpy", "recarray", arrays.reduce_subclass),
+    ("numpy", "void", arrays.reduce_record),
     ("pandas._libs.internals", "BlockValuesRefs", tables.reduce_refs),
     ("pandas.core.internals.managers", "SingleBlockManager", tables.reduce_series_manager),
     ("pandas.arrays", "ArrowStringArray", tables.reduce_arrow_backed),
@@ -102,9 +106,11 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("pandas._libs.arrays", "NDArrayBacked", tables.reduce_backed),
     ("pandas", "Index", tables.reduce_index),
     ("numpy", "ndarray", arrays.reduce_users),
+    ("numpy", "generic", arrays.reduce_scalar),
     ("pytz", "BaseTzInfo", tables.reduce_timezone),
     ("sqlite3", "Connection", connections.reduce_sqlite),
     ("builtins", "BaseException", errors.reduce_error),
+    ("functools", "partialmethod", functions.reduce_partial_method),
     ("weakref", "finalize", refusing.refuse("a finalizer of an object")),
     ("threading", "Thread", refusing.refuse("a thread")),
     ("subprocess", "Popen", refusing.refuse("a child process")),
@@ -162,6 +168,8 @@ class Reducers:
         found = next((reduce for base, reduce in self._bases if issubclass(kind, base)), None)
         if found is None and (family := containers.family_of(kind)) is not None:
             found = containers.reducer(family)
+        if found is None and attributes.drops_them(kind):
+            found = attributes.reduce_whole
         found = found or sentinel_reducer(kind)
         self._found[kind] = found
         return found

@@ -2,10 +2,13 @@
 
 import collections.abc
 import gc
+import operator
 import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from types import FunctionType
 from typing import Any
 
 from ..own_library import KERNEL
@@ -14,6 +17,8 @@ from .singletons import found, portable_path
 
 DIALECTS = frozenset({"excel", "excel-tab", "unix"})
 LEVELS = {0: "NOTSET", 10: "DEBUG", 20: "INFO", 30: "WARNING", 40: "ERROR", 50: "CRITICAL"}
+PREFIXES = frozenset({"xml", "html", "rdf", "wsdl", "xs", "xsi", "dc"})
+"""Those that Python knows of namespaces of XML."""
 CONTEXT = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
 DEFAULT_CONTEXT = (28, "ROUND_HALF_EVEN", -999999, 999999, 1, 0)
 """The values of `decimal.DefaultContext`, as the documentation has them."""
@@ -192,7 +197,17 @@ def _capture_warnings(before: bool) -> None:
 
 
 def _is_of_cell(value: Any) -> bool:
-    return getattr(value, "__module__", None) == "__main__"
+    """Whether a class, a function or an object's class is a cell's, or of a module or namespace that a cell made."""
+    home = getattr(value, "__module__", None)
+    if not isinstance(home, str) or not is_users(value):
+        return False
+    # Compiled libraries give classes the names of modules that there are not.
+    kind = value if isinstance(value, type) else type(value)
+    return home in sys.modules or kind is FunctionType or vars(kind).keys() >= OF_PYTHON
+
+
+OF_PYTHON = frozenset({"__dict__", "__weakref__"})
+"""What classes have that Python code made without a base of its own."""
 
 
 def _virtual_subclasses() -> Any:
@@ -237,6 +252,86 @@ def _set_reducers(before: Any) -> None:
     sys.modules["copyreg"].dispatch_table.update(before)
 
 
+def _prefixes() -> Any:
+    known = sys.modules["xml.etree.ElementTree"]._namespace_map
+    return {uri: prefix for uri, prefix in known.items() if prefix not in PREFIXES} or None
+
+
+def _set_prefixes(before: Any) -> None:
+    for uri, prefix in before.items():
+        sys.modules["xml.etree.ElementTree"].register_namespace(prefix, uri)
+
+
+def _dtypes() -> Any:
+    return [kind for kind in sys.modules["pandas.core.dtypes.base"]._registry.dtypes if _is_of_cell(kind)] or None
+
+
+def _set_dtypes(before: Any) -> None:
+    library: Any = sys.modules["pandas.core.dtypes.base"]
+    for kind in before:
+        if kind not in library._registry.dtypes:
+            library.register_extension_dtype(kind)
+
+
+OF_YAML = ("yaml_constructors", "yaml_multi_constructors", "yaml_representers", "yaml_multi_representers")
+REGISTERS = (
+    ("sqlite3", "adapters"),
+    ("sqlite3", "converters"),
+    ("shutil", "_ARCHIVE_FORMATS"),
+    ("shutil", "_UNPACK_FORMATS"),
+    ("matplotlib.units", "registry"),
+    *((f"yaml.{module}", f"{kind}.{name}")
+      for module, kinds in (("loader", ("Loader", "FullLoader", "SafeLoader", "UnsafeLoader")),
+                            ("dumper", ("Dumper", "SafeDumper")))
+      for kind in kinds for name in OF_YAML),
+)  # fmt: skip
+"""Dictionaries of libraries into which programs put functions and classes of their own: module and place."""
+
+
+def _register(module: str, place: str) -> Any:
+    return operator.attrgetter(place)(sys.modules[module])
+
+
+def _entries() -> Any:
+    """What cells have put into registers of libraries."""
+    found: dict[tuple[str, str], list[Any]] = {}
+    for module, place in REGISTERS:
+        if module in sys.modules:
+            with suppress(AttributeError):
+                known = _register(module, place).items()
+                if mine := [(key, value) for key, value in known if _is_entry_of_cell(key, value)]:
+                    found[module, place] = mine
+    return found or None
+
+
+def _is_entry_of_cell(key: Any, value: Any) -> bool:
+    return any(map(_is_of_cell, (key, value, *(value if isinstance(value, tuple) else ()))))
+
+
+def _set_entries(before: Any) -> None:
+    import importlib
+
+    for (module, place), mine in before.items():
+        importlib.import_module(module)
+        owner, _, name = place.rpartition(".")
+        holder = _register(module, owner) if owner else sys.modules[module]
+        if owner and name not in vars(holder):  # yaml gives a class a register of its own with its first entry
+            setattr(holder, name, dict(getattr(holder, name)))
+        getattr(holder, name).update(mine)
+
+
+def _colormaps() -> Any:
+    known, seaborn = sys.modules["matplotlib"].colormaps, sys.modules.get("seaborn.cm")
+    names = [name for name in known if name not in known._builtin_cmaps]
+    mine = {name: known[name] for name in names if not hasattr(seaborn, name.removesuffix("_r"))}
+    return mine or None
+
+
+def _set_colormaps(before: Any) -> None:
+    for name, one in before.items():
+        sys.modules["matplotlib"].colormaps.register(one, name=name, force=True)
+
+
 OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "first weekday": ("calendar", _calendar, _set_calendar),
     "time-out of sockets": ("socket", _timeout, _set_timeout),
@@ -248,6 +343,10 @@ OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "warnings in the log": ("logging", _captures_warnings, _capture_warnings),
     "virtual subclasses": ("_abc", _virtual_subclasses, _register_again),
     "reducers of copyreg": ("copyreg", _reducers, _set_reducers),
+    "prefixes of XML namespaces": ("xml.etree.ElementTree", _prefixes, _set_prefixes),
+    "registers of libraries": ("sys", _entries, _set_entries),
+    "colormaps of matplotlib": ("matplotlib.cm", _colormaps, _set_colormaps),
+    "dtypes of pandas": ("pandas.core.dtypes.base", _dtypes, _set_dtypes),
 }
 """What is read as None as long as it is as Python has it."""
 

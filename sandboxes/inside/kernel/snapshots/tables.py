@@ -153,7 +153,7 @@ def reduce_polars_frame(pickler: Any, frame: Any) -> Any:
     table = _arrow(frame)
     if table is None or polars.from_arrow(table).schema != frame.schema:
         return NotImplemented
-    return make_polars_frame, (type(frame), table)
+    return make_polars_frame, (type(frame), table, _sorted(frame.get_columns()))
 
 
 def reduce_polars_series(pickler: Any, series: Any) -> Any:
@@ -162,7 +162,7 @@ def reduce_polars_series(pickler: Any, series: Any) -> Any:
     array = _arrow(series)
     if array is None or polars.from_arrow(array).dtype != series.dtype:
         return NotImplemented
-    return make_polars_series, (series.name, array)
+    return make_polars_series, (series.name, array, _sorted([series]))
 
 
 OF_PYTHON = b"cloudpickle.cloudpickle"
@@ -184,17 +184,26 @@ def _arrow(value: Any) -> Any:
         return None
 
 
-def make_polars_frame(kind: Any, table: Any) -> Any:
-    """A polars frame from an arrow table."""
+def _sorted(columns: list[Any]) -> dict[str, bool]:
+    """Columns of which polars knows that they are sorted, and whether that is downwards; arrow does not say it."""
+    flags = {one.name: one.flags for one in columns}
+    return {name: one["SORTED_DESC"] for name, one in flags.items() if one["SORTED_ASC"] or one["SORTED_DESC"]}
+
+
+def make_polars_frame(kind: Any, table: Any, in_order: dict[str, bool] | None = None) -> Any:
+    """A polars frame from an arrow table; earlier snapshots do not say which columns are sorted."""
     import polars
 
     frame: Any = polars.from_arrow(table)
+    frame = frame.with_columns(frame[name].set_sorted(descending=down) for name, down in (in_order or {}).items())
     return frame if type(frame) is kind else kind._from_pydf(frame._df)
 
 
-def make_polars_series(name: str, array: Any) -> Any:
+def make_polars_series(name: str, array: Any, in_order: dict[str, bool] | None = None) -> Any:
     """A polars series from an arrow array."""
     import polars
 
     made: Any = polars.from_arrow(array)
+    for down in (in_order or {}).values():
+        made = made.set_sorted(descending=down)
     return made.alias(name)

@@ -1,9 +1,27 @@
-"""Dictionary views and weak references: they refer to the same object again after a restore."""
+"""Views of dictionaries, iterators over them, weak references: they refer to the same object again after a restore."""
 
 import gc
 import weakref
+from collections import OrderedDict
+from itertools import islice
+from operator import is_
 from pickle import PicklingError
 from typing import Any
+
+VIEWS = ("keys", "values", "items")
+WAYS = [(which, backwards) for which in VIEWS for backwards in (False, True)]
+
+
+def begin(owner: Any, base: Any, which: str, backwards: bool) -> Any:
+    """What goes through a dictionary, without a method of its class."""
+    view = getattr(base, which)(owner)
+    return reversed(view) if backwards else iter(view)
+
+
+OF_ORDERED = type(begin(OrderedDict(), OrderedDict, "keys", False))
+"""The one type of iterators over ordered dictionaries."""
+ITERATORS = {type(begin({}, dict, which, backwards)): [(which, backwards)] for which, backwards in WAYS}
+ITERATORS[OF_ORDERED] = WAYS
 
 
 def reduce_view(pickler: Any, view: Any) -> Any:
@@ -17,6 +35,30 @@ def reduce_view(pickler: Any, view: Any) -> Any:
 def make_view(owner: Any, which: str) -> Any:
     """A view of a dictionary."""
     return getattr(type(owner), which)(owner)
+
+
+def reduce_iterator(pickler: Any, iterator: Any) -> Any:
+    """What goes through a dictionary, and sees that it was changed; pickle would keep the rest of it alone."""
+    owner, rest = _owner(iterator), list(iterator.__reduce__()[1][0])
+    if owner is None or not rest:
+        return NotImplemented
+    ordered, given = type(iterator) is OF_ORDERED, len(owner) - len(rest)
+    for which, backwards in ITERATORS[type(iterator)]:
+        same = list(islice(begin(owner, OrderedDict if ordered else dict, which, backwards), given, None))
+        if len(same) == len(rest) and all(
+            all(map(is_, *both)) if which == "items" else is_(*both) for both in zip(same, rest, strict=True)
+        ):
+            return make_iterator, (owner, ordered, which, backwards, given, rest)
+    return NotImplemented
+
+
+def make_iterator(owner: Any, ordered: bool, which: str, backwards: bool, given: int, rest: list[Any]) -> Any:
+    """What goes through a dictionary, and has given so many items already.
+
+    One that the dictionary itself holds is made before there is anything in it, and goes over the rest alone.
+    """
+    made = begin(owner, OrderedDict if ordered else dict, which, backwards)
+    return made if sum(1 for _ in islice(made, given)) == given and owner else iter(rest)
 
 
 def reduce_proxy(pickler: Any, proxy: Any) -> Any:
@@ -40,6 +82,14 @@ def reduce_reference(pickler: Any, reference: Any) -> Any:
     if reference.__callback__ is not None:
         raise PicklingError("a weakref that calls something when its object goes")
     return weakref.ref, (value,)
+
+
+def reduce_weak_proxy(pickler: Any, proxy: Any) -> Any:
+    """A weak proxy of what is still there; pickle would take it for the object itself."""
+    value = weakref.ProxyType.__getattribute__(proxy, "__reduce_ex__").__self__
+    if not any(one is proxy for one in weakref.getweakrefs(value)):
+        raise PicklingError("a weak proxy of an object that does not say which one it is")
+    return weakref.proxy, (value,)
 
 
 def reduce_weak(pickler: Any, mapping: Any) -> Any:
