@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
+from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
@@ -105,11 +106,25 @@ def _load_server() -> "tuple[Any, Callable[[SessionsOf], MCPServer[Any]]]":
 def serve_editor(*, approve: bool) -> int:
     """Be an editor's agent over stdin and stdout, until it leaves or a signal comes."""
     settings = read_settings()
+    _check_streams()
     last = begin_early(settings, OF_EDITORS)
     warn_without_isolation(settings)
     if sys.stdin.isatty():
         print_error("This speaks to editors, not to people: name the command `stepwell acp` in your editor's settings.")
     return asyncio.run(_editor(settings, last, approve=approve))
+
+
+def _check_streams() -> None:
+    """Refuse streams that asyncio cannot wait for: files, `/dev/null`, none."""
+    for name, stream, event in (("stdin", sys.stdin, EVENT_READ), ("stdout", sys.stdout, EVENT_WRITE)):
+        with DefaultSelector() as selector:
+            try:
+                selector.register(stream, event)
+            except (OSError, ValueError):
+                raise UsageError(
+                    f"`stepwell acp` speaks with an editor over stdin and stdout, and {name} is a file or closed here: "
+                    "name the command in your editor's settings, or give it pipes."
+                ) from None
 
 
 async def _editor(settings: Settings, last: LastSession | None, *, approve: bool) -> int:

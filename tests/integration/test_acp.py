@@ -4,6 +4,7 @@ import asyncio
 import base64
 import os
 import signal
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -305,3 +306,15 @@ async def test_what_an_editor_gets_wrong_is_said(settings: Settings, tmp_path: P
         own = (await stepwell.run("Count.", settings=settings)).thread
         await user.connection.load_session(cwd=str(tmp_path), session_id=own, mcp_servers=[])
         assert "Count." in user.editor.said("user_message_chunk")
+
+
+@pytest.mark.parametrize("stream", ["stdin", "stdout"])
+def test_streams_that_are_files_are_refused(settings: Settings, tmp_path: Path, stream: str) -> None:
+    with (tmp_path / "file").open("w+") as file:
+        streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, stream: file}
+        told = subprocess.run(
+            PREPARED.command("acp"), env=environment(settings, ""), **streams, stderr=subprocess.PIPE, text=True
+        )
+    assert told.returncode == 2
+    assert told.stderr.startswith("error: `stepwell acp` speaks with an editor over stdin and stdout, and ")
+    assert f"and {stream} is a file or closed here" in told.stderr
