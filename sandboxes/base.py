@@ -266,6 +266,9 @@ class Sandbox(Protocol):
 class Spool(Protocol):
     """A spool that is a folder of this machine. All methods block."""
 
+    ended: bool
+    """Whether whoever used it was cancelled: another session may write there by now, so nothing is removed any more."""
+
     def take(
         self, names: Iterable[str], place: Callable[[str], Path], *, max_bytes: int, pack: Pack
     ) -> dict[str, TakenBlob]:

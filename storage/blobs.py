@@ -123,8 +123,9 @@ class Blobs:
             try:
                 return work(arrivals)
             except BaseException as error:
-                arrivals.remove()
-                if isinstance(error, OSError):  # most likely there is no room
+                with suppress(OSError):  # it may be what has failed already
+                    arrivals.remove()
+                if isinstance(error, OSError | MemoryError):  # most likely there is no room
                     with self._in_words():
                         raise
                 raise

@@ -12,7 +12,6 @@ the same between calls and providers can cache it.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -270,7 +269,7 @@ def _line(cell: Cell) -> str:
     return shorten(line, LINE).replace("\n", " ")
 
 
-def _exchange(cell: Cell, detail: Detail, plan: Sequence[str], *, tools: bool) -> Sequence[BaseMessage]:
+def _exchange(cell: Cell, detail: Detail, plan: Sequence[str], *, tools: bool) -> list[BaseMessage]:
     """A cell as the model gave it, with the plan that came with it, and what it gave."""
     full = cell["number"] >= detail.full
     code = shorten(cell["code"], detail.most if full else min(SHORT_CODE, detail.most))
@@ -279,27 +278,23 @@ def _exchange(cell: Cell, detail: Detail, plan: Sequence[str], *, tools: bool) -
     answer = shorten(cell.get("answer", ""), detail.most if full else min(SHORT_CODE, detail.most))
     if cell["code"] == ONLY_VALUES and answer:
         return _answered(answer, observation, f"cell_{cell['number']}", tools=tools)
-    steps = tuple(_steps(plan))
     if tools:
-        arguments: dict[str, Any] = {"purpose": cell["purpose"], **({"plan": steps} if steps else {})}
+        call_id = f"cell_{cell['number']}"
+        named: dict[str, Any] = {"plan": _steps(plan)} if plan else {}
         if cell["step"]:
-            arguments["step"] = cell["step"]
-        if "back_to" in cell:
-            arguments["back_to"] = cell["back_to"]
-        arguments |= {"code": code, **({"answer": answer} if answer else {})}
-        return _called(thought, tuple(arguments.items()), observation, f"cell_{cell['number']}")
+            named["step"] = cell["step"]
+        back = {"back_to": cell["back_to"]} if "back_to" in cell else {}
+        said = {"answer": answer} if answer else {}
+        arguments = {"purpose": cell["purpose"], **named, **back, "code": code, **said}
+        return [
+            AIMessage(
+                thought, tool_calls=[{"name": "run_python", "args": arguments, "id": call_id, "type": "tool_call"}]
+            ),
+            ToolMessage(observation, tool_call_id=call_id),
+        ]
     given = f"\n<answer>\n{answer}\n</answer>" if answer else ""
-    before = "\n".join(part for part in (thought, _listed(steps)) if part)
+    before = "\n".join(part for part in (thought, _listed(plan)) if part)
     return [AIMessage(f"{before}\n```python\n{code}\n```{given}".strip()), HumanMessage(observation)]
-
-
-@lru_cache(maxsize=500)  # each prompt of a thread shows what the last one did
-def _called(
-    thought: str, arguments: tuple[tuple[str, Any], ...], observation: str, call_id: str
-) -> Sequence[BaseMessage]:
-    named = {name: list(value) if isinstance(value, tuple) else value for name, value in arguments}
-    call = {"name": "run_python", "args": named, "id": call_id, "type": "tool_call"}
-    return AIMessage(thought, tool_calls=[call]), ToolMessage(observation, tool_call_id=call_id)
 
 
 def observed(cell: Cell, limit: int) -> str:

@@ -306,6 +306,7 @@ class SnapshotStore:
                     step.came(await sandbox.take_blobs(behind, arrivals.folder, max_bytes=step.room))
                 size = await asyncio.to_thread(step.store, arrivals)
             await sandbox.drop_blobs(step.handed_over)
+            step.note()
         return size
 
     async def _named(self, id: str) -> set[str]:
@@ -333,6 +334,16 @@ class SnapshotStore:
         return known
 
 
+def _check(spool: Spool) -> None:
+    """Give up what nobody waits for: all would wait for its thread when the process ends.
+
+    Raises:
+        BlobError: so it is.
+    """
+    if spool.ended:
+        raise BlobError("Nobody waits for this step any more.")
+
+
 class _ArrivingStep:
     """A step on its way from a spool into the store: what of it has to come, and in which order it is stored.
 
@@ -341,8 +352,7 @@ class _ArrivingStep:
     Args:
         id: The snapshot.
         new: The blobs that the sandbox has written for it.
-        known: What is known of the thread's blobs. What is stored is noted there before it leaves the spool, whether
-            anybody waits for it still or was cancelled: the next step would look for it in the spool.
+        known: What is known of the thread's blobs. What is stored is noted there.
         limit: What the step may add to the store.
     """
 
@@ -361,18 +371,33 @@ class _ArrivingStep:
         """The manifest, where it was read on its way."""
 
     def take_in(self, arrivals: Arrivals, spool: Spool) -> int:
-        """Do all of it; returns the bytes that the store has gained."""
-        self.came(spool.take(self.coming, arrivals.place, max_bytes=self.room, pack=self._pack))
+        """Do all of it; returns the bytes that the store has gained.
+
+        Raises:
+            BlobError: as `store`; or nobody waits any more, and it is not stored yet.
+        """
+
+        def place(name: str) -> Path:
+            _check(spool)
+            return arrivals.place(name)
+
+        self.came(spool.take(self.coming, place, max_bytes=self.room, pack=self._pack))
         if behind := self.behind(arrivals):
-            self.came(spool.take(behind, arrivals.place, max_bytes=self.room, pack=self._pack))
+            self.came(spool.take(behind, place, max_bytes=self.room, pack=self._pack))
+        _check(spool)
         size = self.store(arrivals)
-        spool.drop(self.handed_over)
+        if not spool.ended:  # the next step would look in the spool for what is not known to be stored
+            self.note()
+            spool.drop(self.handed_over)
         return size
 
     def _pack(self, name: str, content: memoryview) -> bytes | None:
         if name == self._id:
             self._read = bytes(content)
-        return pack(content)
+        try:
+            return pack(content)
+        except Exception as error:  # the library has errors of its own
+            raise BlobError(f"The step cannot be packed ({error or type(error).__name__}).") from None
 
     def came(self, taken: Mapping[str, TakenBlob]) -> None:
         """Note what is known of those that have come."""
@@ -420,16 +445,18 @@ class _ArrivingStep:
         """
         last = [self._id] if self._id in self.coming else []
         first = sorted({*self.coming, *self._behind} - {self._id})
-        size = arrivals.store(
+        return arrivals.store(
             [*first, *last],
             max_bytes=self._limit,
             hashes={name: one.sha256 for name, one in self._taken.items()},
             settled={name: one.size for name, one in self._taken.items() if one.settled},
         )
+
+    def note(self) -> None:
+        """Note that it is stored."""
         self._known.manifests.add(self._id)
         self._known.blobs |= self.names
         self._known.there |= self.names
-        return size
 
     @property
     def handed_over(self) -> list[str]:

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -43,7 +44,6 @@ class SpoolFolder:
     dropped: list[str] = field(default_factory=list)
     """What `drop` removed."""
     ended: bool = False
-    """Whether who used it was cancelled: another session may write there by now, so nothing is removed any more."""
 
     def take(
         self, names: Iterable[str], place: Callable[[str], Path], *, max_bytes: int, pack: Pack
@@ -57,11 +57,12 @@ class SpoolFolder:
         return _take(self.folder, [checked(name) for name in names], place, max_bytes=max_bytes, pack=pack)
 
     def drop(self, names: Iterable[str]) -> None:
-        """Remove blobs."""
+        """Remove blobs; what cannot be removed stays."""
         for name in names:
             if not self.ended:
-                drop(self.folder, (name,))
-                self.dropped.append(name)
+                with suppress(OSError):
+                    drop(self.folder, (name,))
+                    self.dropped.append(name)
 
 
 def take(spool: Path, names: Iterable[str], folder: Path, *, max_bytes: int | None = None) -> dict[str, TakenBlob]:

@@ -157,6 +157,7 @@ class BufferDigests:
     def begin(self) -> None:
         """Begin a snapshot."""
         self._fresh, self._now = {}, {}
+        self._checks = {key: self._checks[key] for key in self._known if key in self._checks}
         self.blocks.begin()
 
     def changes(self, key: Key, pieces: list[memoryview]) -> list[Change]:
@@ -206,7 +207,6 @@ class BufferDigests:
     def settle(self) -> None:
         """The snapshot was written: its blobs are what the next one compares with."""
         self._known = self._now
-        self._checks = {key: self._checks[key] for key in self._now if key in self._checks}
 
 
 def change_detector(folders: list[str]) -> BufferDigests | MappedBlobs:
