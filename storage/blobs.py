@@ -115,22 +115,28 @@ class Blobs:
         Raises:
             BlobError: as `staging` and what it gives.
         """
+        made: list[Arrivals] = []
 
         def in_thread() -> T:
             with self._in_words():
                 folder = self._backend.staging()
             arrivals = Arrivals(self, folder, mark=f"{secrets.token_hex(8)}.")
+            made.append(arrivals)
             try:
                 return work(arrivals)
             except BaseException as error:
-                with suppress(OSError):  # it may be what has failed already
-                    arrivals.remove()
+                arrivals.remove()
                 if isinstance(error, OSError | MemoryError):  # most likely there is no room
                     with self._in_words():
                         raise
                 raise
 
-        return await asyncio.to_thread(in_thread)
+        try:
+            return await asyncio.to_thread(in_thread)
+        except asyncio.CancelledError:
+            for arrivals in made:  # what is uploaded for nobody ends with that
+                await asyncio.to_thread(arrivals.remove)
+            raise
 
     async def fetch(self, name: str, target: Path) -> int:
         """Copy a blob to a host path, whole or not at all, read-only.
@@ -487,7 +493,8 @@ class Arrivals:
     def remove(self) -> None:
         """Remove those that have a mark and were not stored."""
         for file in self.folder.glob(f"*{self._mark}*") if self._mark else ():
-            file.unlink(missing_ok=True)
+            with suppress(OSError):  # that may be what has failed already
+                file.unlink()
 
 
 async def _all(waiting: Iterable[Awaitable[T]]) -> list[T]:

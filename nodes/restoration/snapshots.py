@@ -397,7 +397,7 @@ class _ArrivingStep:
         try:
             return pack(content)
         except Exception as error:  # the library has errors of its own
-            raise BlobError(f"The step cannot be packed ({error or type(error).__name__}).") from None
+            raise BlobError(f"The step cannot be packed ({str(error) or type(error).__name__}).") from None
 
     def came(self, taken: Mapping[str, TakenBlob]) -> None:
         """Note what is known of those that have come."""
