@@ -41,6 +41,9 @@ HELD_OBJECTS = 20_000
 ARRAYS = 2_000
 """Arrays of which it is found out which lie in the same memory."""
 LEFT_OUT = frozenset({"_abc_impl", "__abstractmethods__", "__doc__", "__slotnames__", "__static_attributes__"})
+OF_PYDANTIC = "__pydantic_"
+OF_MODELS = frozenset({"fields", "computed_fields", "decorators", "private_attributes", "root_model"})
+"""What pydantic has in a model that says what it is; the rest is made of that, and has addresses in it."""
 WEAK = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
 BASES = (dict, list, tuple, set, frozenset, int, float, complex, str, bytes, bytearray)
 
@@ -157,6 +160,7 @@ class DeepWalk(Walk):
             for name, item in vars(value).items()
             if not _made_by_python(name)
             and name not in LEFT_OUT
+            and not (name.startswith(OF_PYDANTIC) and name[len(OF_PYDANTIC) : -2] not in OF_MODELS)
             and not isinstance(item, GetSetDescriptorType | MemberDescriptorType)
             and not any(vars(base).get(name) is item for base in value.__mro__[1:])
             and not (isinstance(value, enum.EnumMeta) and name.startswith("_") and name != "_member_map_")

@@ -33,6 +33,10 @@ def content(value: Any, digest: Digest) -> bytes | None:
         return digest(ADDRESS.sub("", repr(value)))
     if _is(value, "matplotlib.cbook", "CallbackRegistry"):
         return b""  # which of the user's functions it holds is counted
+    if _is(value, "sklearn.utils", "Bunch"):  # of attributes it has none that pickle does not leave out
+        return digest(dict(value))
+    if _is(value, "pydantic", "TypeAdapter"):  # the rest is made of that, and has addresses in it
+        return digest([value._type, value._config])
     if _is(value, "logging", "Logger") or _is(value, "logging", "Handler"):
         return digest(logger(value))
     return None
