@@ -47,8 +47,8 @@ Examples:
 
 - stepwell open last
 
-Exit codes: 0 finished, 1 failed, 2 wrong use, 3 a plan, a cell or a call waits for approval, 4 answered though none of
-the files given with the question could be read, 130 paused.
+Exit codes: 0 finished, 1 failed, 2 wrong use or settings, 3 a plan, a cell or a call waits for approval, 4 answered
+though none of the files given with the question could be read, 130 paused.
 """
 
 
