@@ -24,7 +24,6 @@ from sandboxes.base import (
     SandboxLostError,
     SandboxUnavailableError,
     SnapshotMissingError,
-    SnapshotTooLargeError,
     Spool,
     SpoolHere,
     TakenBlob,
@@ -44,14 +43,7 @@ AGAIN_WITHIN = 60.0
 """A session that dies after having restored for longer than these seconds is not tried again."""
 MAX_LOST = 50
 """Lost variables that a cell remembers."""
-NOT_KEPT = (
-    BlobError,
-    NotRestoredError,
-    SandboxLostError,
-    SandboxUnavailableError,
-    SnapshotMissingError,
-    SnapshotTooLargeError,
-)
+NOT_KEPT = (BlobError, NotRestoredError, SandboxError)
 """What a step may fail with that then has no snapshot."""
 
 

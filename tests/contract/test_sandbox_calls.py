@@ -268,7 +268,7 @@ async def test_a_thread_that_outlives_its_cell_cannot_call_between_cells(calling
     fine(await calling.run(code))
     await asyncio.sleep(0.3)
     said = printed(await calling.run("thread.join(10)\nprint(said)"))
-    assert "between cells" in said or "has ended" in said
+    assert "between cells" in said or "has ended" in said or "while no cell runs" in said
 
 
 async def test_a_forked_child_cannot_call(calling: Calling) -> None:

@@ -20,7 +20,7 @@ from nodes.restoration.manifests import NotRestoredError, blobs_of
 from nodes.restoration.receipt import receipt_text
 from nodes.restoration.restore import restore_session
 from nodes.restoration.snapshots import SnapshotStore
-from sandboxes.base import Pack, SandboxLostError, TakenBlob
+from sandboxes.base import Pack, SandboxLostError, SandboxRefusedError, TakenBlob
 from sandboxes.fake import FakeSandbox, ScriptedCell
 from sandboxes.host.blobs import SpoolFolder
 from sandboxes.results import CellResult, LostVariable, RestoredSession, SnapshotTaken
@@ -147,6 +147,18 @@ async def test_a_session_that_dies_while_it_is_kept_is_no_error(tmp_path: Path, 
     sandbox = FakeSandbox(tmp_path / "a")
     await sandbox.close()
     assert "closed" in (await SnapshotStore(blobs).keep(sandbox, [], limit_bytes=LIMIT)).why_not
+
+
+class RefusingSandbox(FakeSandbox):
+    """Its folders are gone, as while Daytona deletes it."""
+
+    async def snapshot(self, *, limit_bytes: int) -> SnapshotTaken:
+        raise SandboxRefusedError("Daytona could not say something to the sandbox: permission denied.")
+
+
+async def test_a_sandbox_that_is_deleted_while_it_is_kept_is_no_error(tmp_path: Path, blobs: Blobs) -> None:
+    kept = await SnapshotStore(blobs).keep(RefusingSandbox(tmp_path / "a"), [], limit_bytes=LIMIT)
+    assert "permission denied" in kept.why_not
 
 
 class LyingSandbox(FakeSandbox):
