@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -92,3 +93,21 @@ def test_every_setting_is_in_the_example_file() -> None:
 def test_tests_of_one_group_run_in_one_process(request: pytest.FixtureRequest) -> None:
     grouping = hasattr(request.config, "workerinput") and request.config.getoption("loadgroup", default=False)
     assert not grouping or request.node.nodeid.endswith("@kept together")
+
+
+@pytest.mark.slow
+def test_ci_runs_tests_of_groups_that_failed_once_more(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n\n@pytest.mark.xdist_group('two words')\ndef test_one():\n    assert 0\n\n"
+        "@pytest.mark.parametrize('text', ['a@b'])\ndef test_two(text):\n    assert 0\n"
+    )
+    command = Path(sys.executable).with_name("pytest")
+    again = [
+        line.strip().replace(".venv/bin/pytest", str(command))
+        for line in (ROOT / ".ci" / "run").read_text().splitlines()
+        if "sed -Ei" in line or "--last-failed" in line
+    ]
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    subprocess.run([command, "-n", "2", "--dist", "loadgroup"], cwd=tmp_path, env=outside, capture_output=True)
+    told = subprocess.run(["bash", "-c", "\n".join(again)], cwd=tmp_path, env=outside, capture_output=True, text=True)
+    assert "2 failed" in told.stdout, told
