@@ -326,7 +326,7 @@ class SnapshotStore:
         return known
 
 
-def _check(spool: Spool) -> None:
+def _refuse_ended(spool: Spool) -> None:
     """Give up what nobody waits for: all would wait for its thread when the process ends.
 
     Raises:
@@ -370,13 +370,13 @@ class _ArrivingStep:
         """
 
         def place(name: str) -> Path:
-            _check(spool)
+            _refuse_ended(spool)
             return arrivals.place(name)
 
         self.came(spool.take(self.coming, place, max_bytes=self.room, pack=self._pack))
         if behind := self.behind(arrivals):
             self.came(spool.take(behind, place, max_bytes=self.room, pack=self._pack))
-        _check(spool)
+        _refuse_ended(spool)
         size = self.store(arrivals)
         if not spool.ended:  # the next step would look in the spool for what is not known to be stored
             self.note()

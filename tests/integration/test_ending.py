@@ -46,7 +46,7 @@ def connect_until_refused(url: str) -> None:
         psycopg.connect(url).close()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody is asked where a process works")
+@pytest.mark.skipif(sys.platform != "linux", reason="only /proc says where a process works, and since when")
 def test_a_shell_that_stands_in_the_folder_of_a_run_is_not_ended(tmp_path: Path) -> None:
     """What the run started is, whether it has the run's variable or only works there."""
     folder = tmp_path / "run"
