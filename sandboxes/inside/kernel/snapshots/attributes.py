@@ -1,4 +1,8 @@
-"""Objects of cells' classes whose base takes objects apart without their attributes, as `Decimal` and `date` do."""
+"""Objects of cells' classes whose base says how they are taken apart, as that of `Decimal`, `date` and `Random` does.
+
+The base leaves out the attributes that the class has given them, and calls the class to make them again, whose own
+`__new__` or `__init__` may want something else than the base gives it, or count a second object.
+"""
 
 import enum
 from typing import Any
@@ -6,6 +10,7 @@ from typing import Any
 from .classes import is_users
 
 TAKING_APART = ("__reduce_ex__", "__reduce__")
+MAKING = ("__new__", "__init__")
 
 
 def drops_them(kind: type) -> bool:
@@ -19,21 +24,39 @@ def drops_them(kind: type) -> bool:
 def reduce_whole(_pickler: Any, value: Any) -> Any:
     """As its base takes it apart, and with its attributes where that leaves them out."""
     plain: Any = object
+    kind: Any = type(value)
     state = plain.__getstate__(value)
     named, slots = state if isinstance(state, tuple) else (state, None)
-    of_users = [one for one in type(value).__mro__ if is_users(one)]
+    of_users = [one for one in kind.__mro__ if is_users(one)]
     # Slots of the base are its own affair, and others in another Python.
-    slots = {name: one for name, one in (slots or {}).items() if any(name in vars(kind) for kind in of_users)}
-    if not (named or slots):
+    slots = {name: one for name, one in (slots or {}).items() if any(name in vars(one) for one in of_users)}
+    own = any(name in vars(one) for one in of_users for name in MAKING)
+    if not (named or slots or own):
         return NotImplemented
     reduced = value.__reduce_ex__(5)
-    if not isinstance(reduced, tuple):
+    if not isinstance(reduced, tuple) or len(reduced) > 5:
         return NotImplemented
     make, arguments, state, items, pairs = (*reduced[:5], None, None, None)[:5]
-    parts = state if isinstance(state, tuple) else (state,)
-    if len(reduced) > 5 or any(isinstance(one, dict) and one.keys() == (named or {}).keys() for one in parts):
+    calls = make is kind or (getattr(make, "__name__", "") == "__newobj__" and arguments[0] is kind)
+    if own and calls:
+        make, arguments = make_by_base, (kind, *(arguments if make is kind else arguments[1:]))
+    elif not (named or slots):
         return NotImplemented
+    parts = state if isinstance(state, tuple) else (state,)
+    if any(isinstance(one, dict) and one.keys() == (named or {}).keys() for one in parts):
+        named = {}
+        if make is not make_by_base:
+            return NotImplemented
     return make, arguments, (state, named, slots), items, pairs, set_whole
+
+
+def make_by_base(kind: Any, *arguments: Any) -> Any:
+    """An object as its base makes it, without what its class does then."""
+    base = next(one for one in kind.__mro__ if not is_users(one))
+    value = base.__new__(kind, *arguments)
+    if arguments and base.__init__ is not object.__init__:
+        base.__init__(value, *arguments)
+    return value
 
 
 def set_whole(value: Any, states: Any) -> None:

@@ -21,7 +21,14 @@ def home_of(function: Any) -> str | None:
     name = namespace.get("__name__")
     module = sys.modules.get(name) if isinstance(name, str) else None
     found = getattr(module, "__dict__", None) is namespace and getattr(module, "__spec__", None) is not None
-    return name if found else None
+    return name if found and not is_of_own_loader(namespace) else None
+
+
+def is_of_own_loader(space: dict[str, Any]) -> bool:
+    """Whether the variables are of a module that a loader has made which is itself a cell's."""
+    loader = space.get("__loader__") or getattr(space.get("__spec__"), "loader", None)
+    home: object = (loader if isinstance(loader, type) else type(loader)).__module__
+    return home == "__main__"
 
 
 def reduce_function(function: Any, home: str) -> Any:

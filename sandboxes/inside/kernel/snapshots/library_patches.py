@@ -14,6 +14,7 @@ from typing import Any, TypeGuard
 
 from ..own_library import DELETED, KERNEL, own_library
 from .classes import is_users
+from .functions import is_of_own_loader
 from .identity import find_sentinel
 from .singletons import CurrentSession, is_of_session
 
@@ -23,6 +24,8 @@ ACCESSORS = ("DataFrame", "Series", "Index")
 KEPT_OTHERWISE = frozenset({"sys", "builtins", "tempfile.tempdir", "warnings.filters", "matplotlib.rcParams"})
 OF_SYS = frozenset({"excepthook", "unraisablehook", "displayhook", "tracebacklimit", "ps1", "ps2"})
 """Of `sys`, what is kept here all the same."""
+NOT_OF_LIBRARIES = frozenset({"sys", "builtins", "__main__", "os", "logging"})
+"""Modules whose objects are the session's, or are kept otherwise."""
 PREFIX = "attribute "
 """How the names of these settings begin."""
 
@@ -120,7 +123,9 @@ def _place(path: str) -> tuple[str, str, Any] | None:
         names = [".".join(path.split(".")[:count]) for count in range(len(rest) + 1, 0, -1)]
         name = next((name for name in names if name in sys.modules), "")
         owner, rest = sys.modules.get(name), path[len(name) + 1 :].split(".") if name != path else []
-    for name in rest:
+    for place, name in enumerate(rest):
+        if place == len(rest) - 1 and (found := _object_of(owner, name)) is not None:
+            return found
         owner = vars(owner).get(name) if _is_place(owner) else None
     if not _is_place(owner):  # and nothing is asked of it: it is the user's, and may answer anything
         return None
@@ -128,10 +133,24 @@ def _place(path: str) -> tuple[str, str, Any] | None:
         return None  # what a cell does to the kernel is of its process alone
     if isinstance(owner, ModuleType):
         known = sys.modules.get(owner.__name__) is owner and getattr(owner, "__spec__", None) is not None
-        return (owner.__name__, "", owner) if known and not _is_of_workspace(owner) else None
+        is_kept = known and not _is_of_workspace(owner) and not is_of_own_loader(vars(owner))
+        return (owner.__name__, "", owner) if is_kept else None
     if not is_users(owner) and owner.__flags__ & CHANGEABLE:
         return owner.__module__, owner.__qualname__, owner
     return None
+
+
+def _object_of(module: Any, name: str) -> tuple[str, str, Any] | None:
+    """An object that a module of a library has for all, as `reprlib.aRepr`, whose attributes a cell can set."""
+    if type(module) is not ModuleType or module.__name__ in NOT_OF_LIBRARIES or _is_of_workspace(module):
+        return None
+    if sys.modules.get(module.__name__) is not module or getattr(module, "__spec__", None) is None:
+        return None
+    owner = vars(module).get(name)
+    kind: Any = type(owner)
+    if _is_place(owner) or callable(owner) or not kind.__dictoffset__ or is_users(kind):
+        return None
+    return module.__name__, name, owner
 
 
 def _is_place(owner: Any) -> TypeGuard[ModuleType | type]:

@@ -144,6 +144,7 @@ class SnapshotReader:
             unused = modules.unused(imported, content["modules"].values(), streams)
             with memory.without_collections():
                 failed = modules.import_again([name for name in imported if name not in unused])
+            modules.name_again(early.get("names", {}))
             kept: dict[str, Any] = {}
             foreign = [part for part in parts if part.has_code and content["cache_tag"] != manifest.cache_tag()]
             parts = [part for part in parts if part not in foreign]

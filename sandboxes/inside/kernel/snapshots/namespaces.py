@@ -5,17 +5,24 @@ import sys
 from types import FunctionType, ModuleType
 from typing import Any
 
-from .functions import state_of
+from .functions import is_of_own_loader, state_of
 from .singletons import CurrentSession
 
-MADE_BY_FILE = ("__spec__", "__file__", "__path__", "__loader__")
+MADE_BY_FILE = ("__spec__", "__file__", "__loader__")
 
 
 def is_made(module: Any) -> bool:
-    """Whether a module was made by a cell, and not by importing it."""
-    if type(module) is not ModuleType or module is CurrentSession.main:
+    """Whether a module was made by a cell, or by a loader that a cell has written, and not by importing a file."""
+    kind = type(module)
+    if not issubclass(kind, ModuleType) or module is CurrentSession.main:
         return False
-    return all(getattr(module, name, None) is None for name in MADE_BY_FILE) and module.__name__ != "__main__"
+    if kind is not ModuleType and kind.__module__ != "__main__":
+        return False
+    space = ModuleType.__getattribute__(module, "__dict__")
+    if all(space.get(name) is None for name in MADE_BY_FILE):
+        name: object = space.get("__name__")
+        return name != "__main__"
+    return is_of_own_loader(space)
 
 
 def registered(made: dict[str, ModuleType], sources: list[str]) -> dict[str, ModuleType]:
@@ -38,13 +45,16 @@ def reduce_module(pickler: Any, module: Any) -> Any:
     """A module that a cell made; any other goes by its name."""
     if not is_made(module):
         return NotImplemented
-    content = {name: value for name, value in vars(module).items() if name != "__builtins__"}
-    return make_module, (module.__name__, sys.modules.get(module.__name__) is module), content, None, None, fill_module
+    space = ModuleType.__getattribute__(module, "__dict__")
+    content = {name: value for name, value in space.items() if name != "__builtins__"}
+    name, kind = space["__name__"], () if type(module) is ModuleType else (type(module),)
+    return make_module, (name, sys.modules.get(name) is module, *kind), content, None, None, fill_module
 
 
-def make_module(name: str, is_registered: bool) -> ModuleType:
+def make_module(name: str, is_registered: bool, kind: Any = ModuleType) -> ModuleType:
     """A module that is still empty."""
-    module = ModuleType(name)
+    module: ModuleType = ModuleType.__new__(kind)
+    ModuleType.__init__(module, name)
     if is_registered:
         sys.modules[name] = module
     return module
@@ -52,7 +62,7 @@ def make_module(name: str, is_registered: bool) -> ModuleType:
 
 def fill_module(module: ModuleType, content: dict[str, Any]) -> None:
     """Give it its variables."""
-    module.__dict__.update(content)
+    ModuleType.__getattribute__(module, "__dict__").update(content)
 
 
 def reduce_function(function: Any, space: ModuleType | dict[str, Any]) -> Any:

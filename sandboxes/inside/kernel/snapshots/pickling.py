@@ -1,9 +1,12 @@
 """The pickler and the unpickler of snapshots: cloudpickle's, with what it copies or cannot do put right."""
 
 import contextlib
+import contextvars
 import datetime
 import functools
 import io
+import itertools
+import json.scanner
 import operator
 import os
 import pickle
@@ -16,7 +19,7 @@ import typing
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType, ModuleType, TracebackType
 from typing import Any
 
 from ..calls import reduce_stub
@@ -25,13 +28,17 @@ from . import (
     attributes,
     connections,
     containers,
+    contexts,
+    descriptors,
     drawing,
     errors,
     functions,
+    instances,
     iterators,
     library_patches,
     namespaces,
     opened,
+    references,
     refusing,
     set_order,
     singletons,
@@ -66,11 +73,18 @@ BUILT_IN: dict[type, Reduce] = {
     **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
     **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
     MappingProxyType: views.reduce_proxy,
-    weakref.ReferenceType: views.reduce_reference,
+    weakref.ReferenceType: references.reduce_reference,
     weakref.ProxyType: views.reduce_weak_proxy,
     weakref.CallableProxyType: views.reduce_weak_proxy,
     weakref.WeakKeyDictionary: views.reduce_weak,
     weakref.WeakValueDictionary: views.reduce_weak,
+    TracebackType: errors.reduce_traceback,
+    super: descriptors.reduce_super,
+    json.scanner.make_scanner: descriptors.reduce_scanner,
+    itertools.pairwise: iterators.reduce_pairwise,
+    contextvars.ContextVar: contexts.reduce_variable,
+    contextvars.Context: contexts.reduce_context,
+    contextvars.Token: contexts.refuse_token,
     type(os.environ): refusing.reduce_environment,
     io.TextIOWrapper: opened.reduce_file,
     io.BufferedReader: opened.reduce_file,
@@ -81,6 +95,8 @@ BUILT_IN: dict[type, Reduce] = {
 }
 
 EXACT: tuple[tuple[str, str, Reduce], ...] = (
+    ("typing", "_GenericAlias", descriptors.reduce_alias),
+    ("unittest.mock", "_Call", instances.reduce_call),
     ("numpy", "ndarray", arrays.reduce_array),
     ("numpy", "memmap", arrays.reduce_memmap),
     ("numpy.ma", "MaskedArray", arrays.reduce_masked),
@@ -110,6 +126,13 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("pytz", "BaseTzInfo", tables.reduce_timezone),
     ("sqlite3", "Connection", connections.reduce_sqlite),
     ("builtins", "BaseException", errors.reduce_error),
+    ("builtins", "property", descriptors.reduce_property),
+    ("builtins", "classmethod", descriptors.reduce_method),
+    ("builtins", "staticmethod", descriptors.reduce_method),
+    ("types", "ModuleType", namespaces.reduce_module),
+    ("logging", "Logger", refusing.reduce_logger),
+    ("unittest.mock", "NonCallableMock", instances.reduce_mock),
+    ("weakref", "ReferenceType", references.reduce_reference),
     ("functools", "partialmethod", functions.reduce_partial_method),
     ("weakref", "finalize", refusing.refuse("a finalizer of an object")),
     ("threading", "Thread", refusing.refuse("a thread")),
@@ -137,6 +160,10 @@ class Reducers:
         self.nans = known_nans()
         """The NaN of libraries."""
         self.with_nans = with_nans
+        self.asked = instances.asked
+        """Classes of cells that are asked what to keep of their objects."""
+        self.not_asked: set[type] = set()
+        """Those that say it and were not asked."""
         self.named: dict[str, tuple[str, str]] = {}
         """Parts of objects that will not come back, although the objects do: name → type, reason."""
         self._found: dict[type, Reduce | None] = dict(BUILT_IN)
@@ -170,7 +197,7 @@ class Reducers:
             found = containers.reducer(family)
         if found is None and attributes.drops_them(kind):
             found = attributes.reduce_whole
-        found = found or sentinel_reducer(kind)
+        found = found or sentinel_reducer(kind) or instances.reducer_of(kind)
         self._found[kind] = found
         return found
 

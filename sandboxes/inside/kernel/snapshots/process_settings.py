@@ -13,7 +13,7 @@ from typing import Any
 
 from ..own_library import KERNEL
 from .classes import is_users
-from .singletons import found, portable_path
+from .singletons import CurrentSession, found, portable_path
 
 DIALECTS = frozenset({"excel", "excel-tab", "unix"})
 LEVELS = {0: "NOTSET", 10: "DEBUG", 20: "INFO", 30: "WARNING", 40: "ERROR", 50: "CRITICAL"}
@@ -332,6 +332,89 @@ def _set_colormaps(before: Any) -> None:
         sys.modules["matplotlib"].colormaps.register(one, name=name, force=True)
 
 
+def _finders() -> Any:
+    """What cells have put where `import` looks for modules, each with its place there."""
+    lists = {"meta_path": sys.meta_path, "path_hooks": sys.path_hooks}
+    found = {
+        name: [(place, one) for place, one in enumerate(list(known)) if _is_of_cell(one)]  # type: ignore[call-overload]
+        for name, known in lists.items()
+    }
+    return found if any(found.values()) else None
+
+
+def _set_finders(before: Any) -> None:
+    for name, mine in before.items():
+        known = getattr(sys, name)
+        for place, one in mine:
+            if not any(each is one for each in known):
+                known.insert(place, one)
+
+
+def _loggers() -> Any:
+    """The classes of loggers that are cells', and attributes that loggers do not have by themselves."""
+    library: Any = sys.modules["logging"]
+    usual, plain = vars(library.root).keys(), (library.Logger, library.RootLogger, library.PlaceHolder)
+    found: dict[str, Any] = {}
+    for name, one in [("", library.root), *library.root.manager.loggerDict.items()]:
+        kind, own = type(one), vars(one)
+        if kind is library.PlaceHolder or (kind in plain and len(own) <= len(usual)) or not _is_logger_of_cell(one):
+            continue
+        found[name] = kind, {key: value for key, value in own.items() if key not in usual}
+    made = library.getLoggerClass()
+    return (found, made if _is_of_cell(made) else None) if found or _is_of_cell(made) else None
+
+
+def _is_logger_of_cell(logger: Any) -> bool:
+    return type(logger).__module__ == "logging" or _is_of_cell(type(logger))
+
+
+def _set_loggers(before: Any) -> None:
+    library: Any = sys.modules["logging"]
+    for name, (kind, own) in before[0].items():
+        logger = library.getLogger(name or None)
+        logger.__class__ = kind
+        vars(logger).update(own)
+    if before[1] is not None:
+        library.setLoggerClass(before[1])
+
+
+def _documentation() -> Any:
+    return CurrentSession.main.__doc__
+
+
+def _set_documentation(before: Any) -> None:
+    CurrentSession.main.__doc__ = before
+
+
+def _overloads() -> Any:
+    known = sys.modules["typing"]._overload_registry.get("__main__")
+    return {name: dict(lines) for name, lines in known.items()} if known else None
+
+
+def _set_overloads(before: Any) -> None:
+    known = sys.modules["typing"]._overload_registry["__main__"]
+    for name, lines in before.items():
+        known[name].update(lines)
+
+
+def _patches() -> Any:
+    return list(sys.modules["unittest.mock"]._patch._active_patches) or None
+
+
+def _set_patches(before: Any) -> None:
+    sys.modules["unittest.mock"]._patch._active_patches[:] = before
+
+
+def _models() -> Any:
+    known = sys.modules["pydantic._internal._generics"]._GENERIC_TYPES_CACHE
+    return [(key, kind) for key, kind in known.items() if _is_of_cell(kind)] or None
+
+
+def _set_models(before: Any) -> None:
+    for key, kind in before:
+        sys.modules["pydantic._internal._generics"]._GENERIC_TYPES_CACHE[key] = kind
+
+
 OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "first weekday": ("calendar", _calendar, _set_calendar),
     "time-out of sockets": ("socket", _timeout, _set_timeout),
@@ -346,6 +429,12 @@ OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "prefixes of XML namespaces": ("xml.etree.ElementTree", _prefixes, _set_prefixes),
     "registers of libraries": ("sys", _entries, _set_entries),
     "colormaps of matplotlib": ("matplotlib.cm", _colormaps, _set_colormaps),
+    "finders of modules": ("sys", _finders, _set_finders),
+    "classes of loggers": ("logging", _loggers, _set_loggers),
+    "documentation of the session": ("sys", _documentation, _set_documentation),
+    "overloads": ("typing", _overloads, _set_overloads),
+    "patches of unittest.mock": ("unittest.mock", _patches, _set_patches),
+    "generic models of pydantic": ("pydantic._internal._generics", _models, _set_models),
     "dtypes of pandas": ("pandas.core.dtypes.base", _dtypes, _set_dtypes),
 }
 """What is read as None as long as it is as Python has it."""

@@ -87,6 +87,11 @@ def make_iso(year: int, week: int, day: int) -> Any:
     return datetime.date.fromisocalendar(year, week, day).isocalendar()
 
 
+def reduce_logger(pickler: Any, logger: Any) -> Any:
+    """A logger goes by its name; what it is set to is a setting, whatever class it has."""
+    return logger.__reduce__()
+
+
 def refuse(what: str) -> Any:
     """A reducer that refuses objects that can be pickled but would not work when they are loaded."""
 

@@ -229,10 +229,14 @@ class SnapshotWriter:
     def _extra(self, futures: int) -> dict[str, bytes]:
         """Small things that are not pickled: what comes first at a restore, and the source of the cells."""
         functions = stub_names(self._main.__dict__)
+        sources = self._of_cells.values()
+        others = self._modules.other_names.items()
+        names = {name: own for name, own in others if any(name in source for source in sources)}
         early = {
             **interpreter_state.early(self.start),
             "futures": futures,
             **({"functions": functions} if functions else {}),
+            **({"names": names} if names else {}),
         }
         extra = {
             "early": json.dumps(early).encode(),

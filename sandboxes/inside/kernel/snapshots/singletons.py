@@ -4,6 +4,7 @@ They stand at the first places of the memo of every stream. Their order is part 
 """
 
 import builtins
+import contextvars
 import functools
 import os
 import sys
@@ -26,10 +27,13 @@ class CurrentSession:
     folders: ClassVar[dict[str, str]] = {}
     """Its folders by what stands for them in a path of a snapshot."""
     streams: dict[str, Any]
+    context = contextvars.Context()
+    """That in which cells run, as it was when a snapshot began; another thread may take that."""
 
     @classmethod
     def remember_streams(cls) -> None:
         """Remember the session's own streams, because they are replaced while variables are pickled."""
+        cls.context = contextvars.copy_context()
         cls.streams = {name: getattr(sys, name) for name in ("stdout", "stderr", "stdin")}
 
 

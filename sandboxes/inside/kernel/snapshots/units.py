@@ -331,10 +331,25 @@ def _pickle(names: Iterable[str], values: dict[str, Any], reducers: Reducers, re
     try:
         return [Unit(tuple(wanted), _stream(wanted, reducers), wanted)]
     except (Exception, SystemExit) as error:  # pickling runs the code of whatever it meets
+        if (unit := _as_classes_say(wanted, reducers)) is not None:
+            return [unit]
         if len(wanted) == 1:
             reasons[next(iter(wanted))] = reason_of(error)
             return []
     return [unit for name in wanted for unit in _pickle((name,), values, reducers, reasons)]
+
+
+def _as_classes_say(wanted: dict[str, Any], reducers: Reducers) -> Unit | None:
+    """One unit, for which the classes of cells in it are asked what to keep of their objects; None: that fails, too."""
+    kinds = reducers.not_asked - set(reducers.asked)
+    if not kinds:
+        return None
+    reducers.asked.update(kinds)
+    try:
+        return Unit(tuple(wanted), _stream(wanted, reducers), wanted)
+    except (Exception, SystemExit):
+        reducers.asked.difference_update(kinds)
+        return None
 
 
 def _stream(wanted: dict[str, Any], reducers: Reducers) -> Stream:

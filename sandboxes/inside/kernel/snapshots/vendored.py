@@ -42,6 +42,7 @@ def cloudpickle() -> Any:
         raise
     _keep_slots(module)
     _make_without_hooks(module)
+    _set_without_hooks(module)
     _keep_members(module)
     _find_modules_not_loaded(module)
     return module
@@ -73,7 +74,7 @@ def _find_modules_not_loaded(module: Any) -> None:
 
 def _keep_members(module: Any) -> None:
     """Let an enumeration be made with its aliases, and its members with their attributes, without code of theirs."""
-    from .classes import arguments_of_members, make_enum, members_first
+    from .classes import arguments_of_members, is_simple_enum, make_enum, members_first, metaclass_of
 
     usual: Any = module._make_skeleton_enum
     arguments_of: Any = module._enum_getnewargs
@@ -82,22 +83,42 @@ def _keep_members(module: Any) -> None:
     def with_aliases(kind: Any) -> Any:
         bases, name, qualname, _, home, identity, _ = arguments_of(kind)
         values = {alias: one.value for alias, one in kind.__members__.items()}
-        return bases, name, qualname, values, home, identity, arguments_of_members(kind) or None
+        return bases, name, qualname, values, home, identity, arguments_of_members(kind) | metaclass_of(kind) or None
 
     def with_members(kind: Any) -> Any:
         state, slots = state_of(kind)
         return members_first(kind, {name: state[name] for name in state if name not in kind.__members__}), slots
 
     def make(bases: Any, name: str, qualname: str, values: Any, home: str, identity: Any, extra: Any) -> Any:
-        if not extra:
+        if not extra and is_simple_enum(values):
             return usual(bases, name, qualname, values, home, identity, extra)
-        kind = make_enum(bases, name, values, extra)
+        kind = make_enum(bases, name, values, extra or {})
         kind.__module__, kind.__qualname__ = home, qualname
         return module._lookup_class_or_track(identity, kind)
 
     make.__module__, make.__name__, make.__qualname__ = module.__name__, "_make_skeleton_enum", "_make_skeleton_enum"
     module._make_skeleton_enum = make
     module._enum_getnewargs, module._enum_getstate = with_aliases, with_members
+
+
+def _set_without_hooks(module: Any) -> None:
+    """Let a class be filled without the `__setattr__` of its metaclass."""
+    from .classes import is_users
+
+    usual: Any = module._class_setstate
+
+    def fill(kind: Any, state: Any) -> Any:
+        home = next(one for one in type(kind).__mro__ if "__setattr__" in vars(one))
+        if not is_users(home):
+            return usual(kind, state)
+        attributes, slots = state
+        for name, value in attributes.items():
+            if name != "_abc_impl":
+                type.__setattr__(kind, name, value)
+        return usual(kind, ({name: value for name, value in attributes.items() if name == "_abc_impl"}, slots))
+
+    fill.__module__, fill.__name__, fill.__qualname__ = module.__name__, "_class_setstate", "_class_setstate"
+    module._class_setstate = fill
 
 
 def _make_without_hooks(module: Any) -> None:
