@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from ..own_library import own_library
-from . import interpreter_state, manifest, memory, module_state, modules
+from . import identities, interpreter_state, manifest, memory, module_state, modules
 from .blobs import THREADS, Blobs, MissingBlobError
 from .buffers import FillingBuffer, blobs_of, patch
 from .partial_loading import load_foreign, load_partially
@@ -158,6 +158,7 @@ class SnapshotReader:
         for name, text in self._extra.items():
             if name.startswith(CELL):
                 source = text.decode("utf-8", "surrogatepass")
+                CurrentSession.asks_for_identities |= identities.are_asked_for(source)
                 linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
         self._set_modules(found)
         settings = {

@@ -33,6 +33,7 @@ from . import (
     drawing,
     errors,
     functions,
+    identities,
     instances,
     iterators,
     library_patches,
@@ -49,6 +50,7 @@ from .functions import home_of, reduce_function
 from .identity import WRITTEN, LoadedNans, WrittenNans, is_nan, known_nans, sentinel_reducer
 from .manifest import Place
 from .memo_table import MemoTable
+from .singletons import CurrentSession
 from .vendored import cloudpickle
 
 Reduce = Callable[[Any, Any], Any]
@@ -215,6 +217,8 @@ class Stream:
 
     place: Place | None = None
     """Where it is kept already."""
+    identities: set[int]
+    """Numbers in it that may be the identities of objects of other streams."""
 
     def __init__(self, values: dict[str, Any], reducers: Reducers) -> None:
         self._special = reducers.special
@@ -236,11 +240,25 @@ class Stream:
         self._pickler.nans = self.nans
         self._pickler.memo = self._special
         self._met: int | None = None
+        asks = CurrentSession.asks_for_identities
+        numbers = {name: value for name, value in items if asks and identities.may_be_one(value)}
         for item in items:
-            self._pickler.dump(item)
+            if item[0] not in numbers:
+                self._pickler.dump(item)
+        self.identities: set[int] = set()
+        known = self._pickler.memo.copy() if numbers else {}
+        for name, number in numbers.items():
+            self._pickler.dump((name, identities.Identity(known[number][1]) if number in known else number))
+            self.identities |= {number} - known.keys()
         if set_order.may_have_sets(self.data) and (wanted := set_order.recipes(self._sets())):
             self._met = len(self.table())
-            self._pickler.dump(_Arrangement(wanted))
+            self._pickler.dump(_Arrangement(set_order.arrange, wanted))
+        if asks:
+            numbered, others = identities.recipes(self._pickler.memo.copy())
+            self.identities |= others
+            if numbered:
+                self._met = len(self.table()) if self._met is None else self._met
+                self._pickler.dump(_Arrangement(identities.renumber, numbered))
 
     def _sets(self) -> list[Any]:
         """All sets in the memo so far, in the order of the stream: that of the memo is another each time."""
@@ -350,13 +368,14 @@ def _pickler_class(with_nans: bool) -> Any:
 
 
 class _Arrangement:
-    """Stands behind the variables of a stream: loading it puts their sets in order."""
+    """Stands behind the variables of a stream: loading it puts something of them in order, as their sets."""
 
-    def __init__(self, wanted: list[set_order.Recipe]) -> None:
+    def __init__(self, arrange: Callable[[Any], None], wanted: Any) -> None:
+        self._arrange = arrange
         self._wanted = wanted
 
     def __reduce__(self) -> Any:
-        return set_order.arrange, (self._wanted,)
+        return self._arrange, (self._wanted,)
 
 
 def load(data: bytes | bytearray | memoryview, buffers: list[Any], count: int) -> Iterator[tuple[str, Any]]:
@@ -369,11 +388,12 @@ def load(data: bytes | bytearray | memoryview, buffers: list[Any], count: int) -
     unpickler.load()
     # Called with the variables as globals, as a cell would call it: formulas of statsmodels are evaluated where the
     # unpickler is called from.
-    step = FunctionType(_load_next.__code__, singletons.CurrentSession.main.__dict__)
+    step = FunctionType(_load_next.__code__, CurrentSession.main.__dict__)
     for _ in range(count):
         yield step(unpickler)
     with contextlib.suppress(EOFError):  # there is nothing behind them, as a rule
-        unpickler.load()
+        while True:
+            unpickler.load()
 
 
 def _load_next(unpickler: Any) -> Any:

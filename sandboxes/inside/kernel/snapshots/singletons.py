@@ -27,6 +27,8 @@ class CurrentSession:
     folders: ClassVar[dict[str, str]] = {}
     """Its folders by what stands for them in a path of a snapshot."""
     streams: dict[str, Any]
+    asks_for_identities = False
+    """Whether a cell of it calls `id`."""
     context = contextvars.Context()
     """That in which cells run, as it was when a snapshot began; another thread may take that."""
 

@@ -12,9 +12,11 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
 from .classes import is_users
+from .identities import may_be_one
 from .manifest import Place
 from .memory import without_collections
 from .pickling import Reducers, Stream
+from .singletons import CurrentSession
 from .unchanged_objects import UnchangedObjects, UnchangedStream
 
 ROOM = 512 << 20
@@ -161,6 +163,8 @@ class Unit:
         found = set(self.roots)
         if self._memo is None:
             self._memo = self.stream.memo() if self._table is not None and isinstance(self.stream, Stream) else {}
+        if isinstance(self.stream, Stream):
+            found |= self.stream.identities
         for identity, (_, value) in self._memo.items():
             if identity in by_value or identity in roots or not named.has(value):
                 found.add(identity)
@@ -289,6 +293,8 @@ def _holds_values(value: Any) -> bool:
 
 def _is_small(value: Any) -> bool:
     kind = type(value)
+    if kind is int and CurrentSession.asks_for_identities and may_be_one(value):
+        return False
     if kind not in PLAIN or (kind in (float, complex) and value != value):
         return False
     return kind not in (str, bytes, int) or sys.getsizeof(value) <= SMALL
