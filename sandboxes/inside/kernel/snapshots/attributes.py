@@ -17,35 +17,55 @@ def drops_them(kind: type) -> bool:
     """Whether a class is a cell's, and how it is taken apart is inherited from one that is not."""
     if not is_users(kind) or issubclass(kind, type | enum.Enum):
         return False
-    homes = [one for one in kind.__mro__[:-1] if any(name in vars(one) for name in TAKING_APART)]
-    return bool(homes) and not is_users(homes[0])
+    return base_of(kind) is not None and (not _says_how(kind) or kind.__module__ == "__main__")
 
 
-def reduce_whole(_pickler: Any, value: Any) -> Any:
+def _homes(kind: type) -> list[type]:
+    """The classes that say how an object is taken apart."""
+    return [one for one in kind.__mro__[:-1] if any(name in vars(one) for name in TAKING_APART)]
+
+
+def _says_how(kind: type) -> bool:
+    """Whether a class of a cell is the first of them."""
+    return is_users(_homes(kind)[0])
+
+
+def base_of(kind: type) -> Any:
+    """The class of a library that says how an object is taken apart; None: none does."""
+    return next((one for one in _homes(kind) if not is_users(one)), None)
+
+
+def reduce_whole(pickler: Any, value: Any) -> Any:
     """As its base takes it apart, and with its attributes where that leaves them out."""
     plain: Any = object
     kind: Any = type(value)
+    says = _says_how(kind)
+    if says:
+        if kind in pickler.reducers.asked:
+            return NotImplemented
+        pickler.reducers.not_asked.add(kind)
     state = plain.__getstate__(value)
     named, slots = state if isinstance(state, tuple) else (state, None)
     of_users = [one for one in kind.__mro__ if is_users(one)]
     # Slots of the base are its own affair, and others in another Python.
     slots = {name: one for name, one in (slots or {}).items() if any(name in vars(one) for one in of_users)}
     own = any(name in vars(one) for one in of_users for name in MAKING)
-    if not (named or slots or own):
+    if not (named or slots or own or says):
         return NotImplemented
-    reduced = value.__reduce_ex__(5)
+    base = base_of(kind)
+    reduced = base.__reduce_ex__(value, 5) if "__reduce_ex__" in vars(base) or not says else base.__reduce__(value)
     if not isinstance(reduced, tuple) or len(reduced) > 5:
         return NotImplemented
     make, arguments, state, items, pairs = (*reduced[:5], None, None, None)[:5]
     calls = make is kind or (getattr(make, "__name__", "") == "__newobj__" and arguments[0] is kind)
     if own and calls:
         make, arguments = make_by_base, (kind, *(arguments if make is kind else arguments[1:]))
-    elif not (named or slots):
+    elif not (named or slots or says):
         return NotImplemented
     parts = state if isinstance(state, tuple) else (state,)
     if any(isinstance(one, dict) and one.keys() == (named or {}).keys() for one in parts):
         named = {}
-        if make is not make_by_base:
+        if make is not make_by_base and not says:
             return NotImplemented
     return make, arguments, (state, named, slots), items, pairs, set_whole
 

@@ -10,13 +10,15 @@ class says is done after all.
 import copyreg
 import enum
 import functools
+import re
 import weakref
 from collections.abc import Callable
 from types import MemberDescriptorType
 from typing import Any
 
 from .classes import is_users
-from .singletons import is_of_session
+from .memo_table import MemoTable
+from .singletons import CurrentSession, is_of_session
 
 NATIVE: tuple[type, ...] = (object, int, float, complex, str, bytes, tuple)
 """Types whose objects are made of nothing but their value."""
@@ -26,6 +28,7 @@ STATE = ("__getstate__", "__setstate__")
 TAKING_APART = ("__reduce__", "__reduce_ex__", "__getnewargs__", "__getnewargs_ex__")
 RUNNING = ("__new__", "__hash__", "__setattr__", "__getattr__", "__getattribute__")
 """Methods that run while pickle takes an object apart or makes it."""
+DICTIONARIES = re.compile(r"\b(?:vars|__dict__)\b")
 PLAIN = frozenset({str, int, float, complex, bool, bytes, type(None)})
 
 Slots = tuple[tuple[type, str, Any], ...]
@@ -33,6 +36,12 @@ Reduce = Callable[[Any, Any], Any]
 
 asked: "weakref.WeakSet[type]" = weakref.WeakSet()
 """Classes that are asked what to keep of their objects, because not all of it can be kept."""
+
+
+@functools.lru_cache(maxsize=1_000)
+def use_dictionaries(source: str) -> bool:
+    """Whether a cell may hold the dictionary of attributes of an object."""
+    return DICTIONARIES.search(source) is not None
 
 
 def reducer_of(kind: Any) -> Reduce | None:
@@ -52,10 +61,13 @@ def reducer_of(kind: Any) -> Reduce | None:
         runs.remove("__new__")
     if getattr(kind, "__hash__", None) is None and "__hash__" in runs:
         runs.remove("__hash__")
-    whole = any("__dict__" in names for names in map(_names, (getattr(kind, name) for name in ("__init__", *runs))))
+    whole = CurrentSession.asks_for_attributes or any(
+        "__dict__" in names for names in map(_names, (getattr(kind, name) for name in ("__init__", *runs)))
+    )
     slots = tuple(_slots(kind))
     shadowed = len({name for _, name in slots}) < len(slots)
     told = (home := _home(type(kind), "__setattr__")) is not None and is_users(home)  # pickle sets `__slotnames__`
+    told = told or _home(kind, "__class__") is not None  # which pickle compares with its type
     if not (says or shadowed or whole or told or (set(runs) - {"__setattr__"}) or ("__setattr__" in runs and slots)):
         return None
     return functools.partial(_reduce, base, slots, "__hash__" in runs, whole, bool(says))
@@ -110,8 +122,9 @@ def _reduce(base: Any, slots: Any, hashed: bool, whole: bool, says: bool, pickle
     content = _content(value, slots)
     early: tuple[Any, ...] = ()
     if hashed:
-        plain = {name: one for name, one in (attributes or {}).items() if _is_plain(one)}
-        early = plain, tuple(one for one in content if _is_plain(one[2]))
+        pickler.reducers.begun.add(id(value))
+        plain = {name: one for name, one in (attributes or {}).items() if _is_early(one, pickler)}
+        early = plain, tuple(one for one in content if _is_early(one[2], pickler))
     return make, (kind, base, arguments, *early), (attributes, content, whole), None, None, fill
 
 
@@ -125,10 +138,19 @@ def _content(value: Any, slots: tuple[tuple[type, str], ...]) -> Slots:
     return tuple(found)
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether a value is there as soon as it is named, so that an object can be hashed by it."""
+def _is_early(value: Any, pickler: Any) -> bool:
+    """Whether a value can be there before the object that has it, which may be hashed by it.
+
+    Another object of a cell can, unless it is itself waiting for this one.
+    """
     kind = type(value)
-    return kind in PLAIN or ((kind is tuple or kind is frozenset) and all(map(_is_plain, value)))
+    if kind in PLAIN:
+        return True
+    if kind is tuple or kind is frozenset:
+        return all(_is_early(one, pickler) for one in value)
+    if issubclass(kind, type) or not is_users(kind) or _base(kind) is None:
+        return False
+    return id(value) not in pickler.reducers.begun or id(value) in MemoTable(pickler)
 
 
 def make(kind: Any, base: Any, arguments: Any, attributes: Any = None, slots: Slots = ()) -> Any:
@@ -144,7 +166,7 @@ def make(kind: Any, base: Any, arguments: Any, attributes: Any = None, slots: Sl
 def fill(value: Any, state: Any) -> None:
     """Give it its attributes: in their order, or the very dictionary that several objects have for theirs."""
     attributes, slots, whole = state
-    if whole:
+    if whole and attributes is not None:
         object.__setattr__(value, "__dict__", attributes)
     elif attributes is not None:
         own = object.__getattribute__(value, "__dict__")

@@ -24,6 +24,8 @@ ACCESSORS = ("DataFrame", "Series", "Index")
 KEPT_OTHERWISE = frozenset({"sys", "builtins", "tempfile.tempdir", "warnings.filters", "matplotlib.rcParams"})
 OF_SYS = frozenset({"excepthook", "unraisablehook", "displayhook", "tracebacklimit", "ps1", "ps2"})
 """Of `sys`, what is kept here all the same."""
+KNOWN_OF_SYS = frozenset({*vars(sys), "last_exc", "last_type", "last_value", "last_traceback"})
+"""What `sys` has by itself."""
 NOT_OF_LIBRARIES = frozenset({"sys", "builtins", "__main__", "os", "logging"})
 """Modules whose objects are the session's, or are kept otherwise."""
 PREFIX = "attribute "
@@ -91,7 +93,8 @@ def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[st
             value = vars(owner).get(attribute, DELETED)
             if not inner:
                 value = of_cells.get((module, attribute), value)
-            if value is not DELETED and (not elsewhere or (module == "sys" and attribute in OF_SYS)):
+            of_sys = module == "sys" and (attribute in OF_SYS or attribute not in KNOWN_OF_SYS)
+            if value is not DELETED and (not elsewhere or of_sys):
                 found[f"{PREFIX}{module}:{inner}:{attribute}"] = value
     return found | _accessors() | _of_builtins()
 

@@ -14,12 +14,15 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
+from .classes import OF_ENUM
 from .singletons import CurrentSession, is_of_session
 
 PRESENT = "<present>"
 """The names that a module, and each of its classes, has: what is not among them was deleted."""
 MODULES = "<modules>"
 """The variables of a module that are modules, each with the name of that: a cell may have put them there."""
+CELLS, MEMBER = "<cells>", "<member>"
+"""What the variables of a closure hold; and what a member of an enumeration has been given."""
 PLAIN = frozenset({str, int, float, bool, complex, bytes, type(None)})
 DATA = PLAIN | {list, dict, set, frozenset, tuple, bytearray}
 """Types of values that no file's import can be recognised by: they are kept without a second look."""
@@ -59,13 +62,25 @@ def _capture(
         elif _is_own(value, module, below):
             if kind is FunctionType:
                 _capture_function(below, value, found)
-            elif not issubclass(value, enum.Enum):
+            elif issubclass(value, enum.Enum):
+                _capture_members(below, value, found)
+            else:
                 _capture(module, below, vars(value), value, found, present)
         else:
             if not _is_importable(value) and not _is_made_by_file(value, module, owner):
                 found[path, name] = value
             for function in _functions_in(value) if path else ():
                 _capture_function(below, function, found)
+            if kind is FunctionType and value.__closure__ and value.__globals__ is vars(module):
+                _capture_function(below, value, found)
+
+
+def _capture_members(path: str, kind: Any, found: dict[Key, Any]) -> None:
+    """What members of an enumeration have been given."""
+    for name, member in kind.__members__.items():
+        own = {key: value for key, value in getattr(member, "__dict__", {}).items() if key not in OF_ENUM}
+        if own:
+            found[path, f"{MEMBER}{name}"] = own
 
 
 def _capture_function(path: str, function: FunctionType, found: dict[Key, Any]) -> None:
@@ -76,6 +91,24 @@ def _capture_function(path: str, function: FunctionType, found: dict[Key, Any]) 
         found[path, "__kwdefaults__"] = named
     if function.__dict__ and (own := {name: value for name, value in vars(function).items() if name[:2] != "__"}):
         found[path, "__dict__"] = own
+    if function.__closure__ and (held := _held(function)):
+        found[path, CELLS] = held
+
+
+def _held(function: FunctionType) -> dict[str, Any]:
+    """What the variables of a closure hold, but for what the file makes."""
+    held: dict[str, Any] = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # it is empty
+            if not isinstance(cell.cell_contents, FunctionType | type | ModuleType):
+                held[name] = cell.cell_contents
+    return held
+
+
+def _fill(function: FunctionType, held: dict[str, Any]) -> None:
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        if name in held:
+            cell.cell_contents = held[name]
 
 
 def _is_code(value: Any) -> bool:
@@ -159,6 +192,11 @@ def restore(module: ModuleType, kept: dict[Key, Any]) -> None:
             for extra in [one for one in vars(function) if not one.startswith("__") and one not in value]:
                 del function.__dict__[extra]
             function.__dict__.update(value)
+        elif name == CELLS and isinstance(function, FunctionType):
+            _fill(function, value)
+        elif name.startswith(MEMBER):
+            if member := getattr(owner, "__members__", {}).get(name.removeprefix(MEMBER)):
+                vars(member).update(value)
         elif name in ("__defaults__", "__kwdefaults__") and isinstance(function, FunctionType):
             setattr(function, name, value)
         elif isinstance(owner, type):

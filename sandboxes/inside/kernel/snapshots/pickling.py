@@ -26,6 +26,7 @@ from ..calls import reduce_stub
 from . import (
     arrays,
     attributes,
+    caches,
     connections,
     containers,
     contexts,
@@ -33,6 +34,7 @@ from . import (
     drawing,
     errors,
     functions,
+    generators,
     identities,
     instances,
     iterators,
@@ -47,7 +49,7 @@ from . import (
     views,
 )
 from .functions import home_of, reduce_function
-from .identity import WRITTEN, LoadedNans, WrittenNans, is_nan, known_nans, sentinel_reducer
+from .identity import WRITTEN, LoadedNans, WrittenNans, find_sentinel, is_nan, known_nans, sentinel_reducer
 from .manifest import Place
 from .memo_table import MemoTable
 from .singletons import CurrentSession
@@ -61,7 +63,7 @@ BUILT_IN: dict[type, Reduce] = {
     ModuleType: namespaces.reduce_module,
     BuiltinFunctionType: library_patches.reduce_builtin,
     CellType: functions.reduce_cell,
-    type(functools.lru_cache(lambda: None)): functions.reduce_cached,
+    type(functools.lru_cache(lambda: None)): caches.reduce_cached,
     typing.NewType: functions.reduce_new_type,
     typing.ParamSpec: functions.reduce_parameters,
     typing.TypeVarTuple: functions.reduce_parameters,
@@ -84,6 +86,7 @@ BUILT_IN: dict[type, Reduce] = {
     super: descriptors.reduce_super,
     json.scanner.make_scanner: descriptors.reduce_scanner,
     itertools.pairwise: iterators.reduce_pairwise,
+    **dict.fromkeys(generators.KINDS, generators.reduce_generator),
     contextvars.ContextVar: contexts.reduce_variable,
     contextvars.Context: contexts.reduce_context,
     contextvars.Token: contexts.refuse_token,
@@ -131,6 +134,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("builtins", "property", descriptors.reduce_property),
     ("builtins", "classmethod", descriptors.reduce_method),
     ("builtins", "staticmethod", descriptors.reduce_method),
+    ("contextlib", "_GeneratorContextManagerBase", generators.reduce_manager),
     ("types", "ModuleType", namespaces.reduce_module),
     ("logging", "Logger", refusing.reduce_logger),
     ("unittest.mock", "NonCallableMock", instances.reduce_mock),
@@ -164,6 +168,8 @@ class Reducers:
         self.with_nans = with_nans
         self.asked = instances.asked
         """Classes of cells that are asked what to keep of their objects."""
+        self.begun: set[int] = set()
+        """Identities of objects that were taken apart by `instances`."""
         self.not_asked: set[type] = set()
         """Those that say it and were not asked."""
         self.named: dict[str, tuple[str, str]] = {}
@@ -309,6 +315,11 @@ class Stream:
         return copied
 
 
+def _name_in(module: str, function: FunctionType) -> str | None:
+    """The variable of a module that is a function of another name."""
+    return next((name for name, value in vars(sys.modules[module]).items() if value is function), None)
+
+
 def _function(pickler: Any, value: Any) -> Any:
     """A function by its name where it is found by it, else with its code and its globals."""
     if cloudpickle()._should_pickle_by_reference(value):
@@ -316,6 +327,8 @@ def _function(pickler: Any, value: Any) -> Any:
     pickler.by_value.add(id(value))
     pickler.has_code = True
     home = home_of(value)
+    if home not in (None, "__main__") and (name := _name_in(home, value)):
+        return find_sentinel, (home, name)  # a closure, of which its module keeps what it holds
     if home is not None:
         return reduce_function(value, home)
     space = value.__globals__

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from ..calls import restore_stubs, stub_names
-from . import identities, interpreter_state, library_patches, manifest, module_state, modules, namespaces
+from . import identities, instances, interpreter_state, library_patches, manifest, module_state, modules, namespaces
 from .blobs import Spool, TooLargeError
 from .buffers import BufferWriter, blobs_of
 from .change_detection import change_detector, fast_digest
@@ -124,6 +124,7 @@ class SnapshotWriter:
         self, cell: int, futures: int, sizes: dict[str, int], patches: dict[str, Any]
     ) -> tuple[str, list[str], list[Lost]]:
         CurrentSession.asks_for_identities = any(map(identities.are_asked_for, self._of_cells.values()))
+        CurrentSession.asks_for_attributes = any(map(instances.use_dictionaries, self._of_cells.values()))
         values = self.variables()
         if LAST_RESULT in values and not _is_kept(values[LAST_RESULT]):
             del values[LAST_RESULT]

@@ -29,6 +29,8 @@ class CurrentSession:
     streams: dict[str, Any]
     asks_for_identities = False
     """Whether a cell of it calls `id`."""
+    asks_for_attributes = False
+    """Whether a cell of it uses the dictionary of attributes of an object."""
     context = contextvars.Context()
     """That in which cells run, as it was when a snapshot began; another thread may take that."""
 

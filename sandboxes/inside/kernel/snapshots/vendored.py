@@ -150,12 +150,15 @@ def _keep_slots(module: Any) -> None:
         if "__slots__" in kind.__dict__ and not issubclass(kind, tuple):  # a tuple has none, and its maker sets that
             own = kind.__dict__["__slots__"]
             keywords = {**keywords, "__slots__": own if isinstance(own, str) else tuple(own)}
+        if "__class__" in kind.__dict__:  # once the class is there, this would be another metaclass
+            keywords = {**keywords, "__class__": kind.__dict__["__class__"]}
         if kind.__qualname__ != name:  # one within another class or a function
             keywords = {**keywords, "__qualname__": kind.__qualname__}
         return constructor, name, bases, keywords, *rest
 
     def without(kind: Any) -> Any:
         state, slots = state_of(kind)
+        state.pop("__class__", None)
         own = state.get("__slots__", ())
         for name in [own] if isinstance(own, str) else list(own):
             if name.startswith("__") and not name.endswith("__"):
