@@ -68,9 +68,12 @@ def reducer_of(kind: Any) -> Reduce | None:
     shadowed = len({name for _, name in slots}) < len(slots)
     told = (home := _home(type(kind), "__setattr__")) is not None and is_users(home)  # pickle sets `__slotnames__`
     told = told or _home(kind, "__class__") is not None  # which pickle compares with its type
-    if not (says or shadowed or whole or told or (set(runs) - {"__setattr__"}) or ("__setattr__" in runs and slots)):
+    hashed = "__hash__" in runs
+    others = says or shadowed or whole or told or set(runs) - {"__setattr__", "__hash__"}
+    if not others and not hashed and not ("__setattr__" in runs and slots):
         return None
-    return functools.partial(_reduce, base, slots, "__hash__" in runs, whole, bool(says))
+    usual = _reduce_plain if hashed and not others and not slots and base is object else _reduce
+    return functools.partial(usual, base, slots, hashed, whole, bool(says))
 
 
 def _names(method: Any) -> tuple[str, ...]:
@@ -111,6 +114,14 @@ def _slots(kind: type) -> list[tuple[type, str]]:
     ]
 
 
+def _reduce_plain(base: Any, slots: Any, hashed: bool, whole: bool, says: bool, pickler: Any, value: Any) -> Any:
+    """As pickle does it, if no cycle can lead back to an object that has but a `__hash__` of its own."""
+    attributes = object.__getattribute__(value, "__dict__")
+    if PLAIN.issuperset(map(type, attributes.values())):
+        return NotImplemented
+    return _reduce(base, slots, hashed, whole, says, pickler, value)
+
+
 def _reduce(base: Any, slots: Any, hashed: bool, whole: bool, says: bool, pickler: Any, value: Any) -> Any:
     kind: Any = type(value)
     if says:
@@ -119,7 +130,7 @@ def _reduce(base: Any, slots: Any, hashed: bool, whole: bool, says: bool, pickle
         pickler.reducers.not_asked.add(kind)
     arguments = () if base is object else tuple(base.__getnewargs__(value))
     attributes = object.__getattribute__(value, "__dict__") if kind.__dictoffset__ else None
-    content = _content(value, slots)
+    content = _content(value, slots) if slots else ()
     early: tuple[Any, ...] = ()
     if hashed:
         pickler.reducers.begun.add(id(value))

@@ -8,7 +8,7 @@ from typing import Any
 from .functions import is_of_own_loader, state_of
 from .singletons import CurrentSession
 
-MADE_BY_FILE = ("__spec__", "__file__", "__loader__")
+MADE_BY_FILE = ("__spec__", "__loader__")
 
 
 def is_made(module: Any) -> bool:
@@ -19,6 +19,8 @@ def is_made(module: Any) -> bool:
     if kind is not ModuleType and kind.__module__ != "__main__":
         return False
     space = ModuleType.__getattribute__(module, "__dict__")
+    if space.get("__file__") is not None:
+        return False
     if all(space.get(name) is None for name in MADE_BY_FILE):
         name: object = space.get("__name__")
         return name != "__main__"

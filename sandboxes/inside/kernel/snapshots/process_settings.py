@@ -353,11 +353,12 @@ def _set_finders(before: Any) -> None:
 def _loggers() -> Any:
     """The classes of loggers that are cells', and attributes that loggers do not have by themselves."""
     library: Any = sys.modules["logging"]
-    usual, plain = vars(library.root).keys(), (library.Logger, library.RootLogger, library.PlaceHolder)
+    usual = vars(library.root).keys() | {"manager"}
+    plain = library.Logger, library.RootLogger
     found: dict[str, Any] = {}
     for name, one in [("", library.root), *library.root.manager.loggerDict.items()]:
         kind, own = type(one), vars(one)
-        if kind is library.PlaceHolder or (kind in plain and len(own) <= len(usual)) or not _is_logger_of_cell(one):
+        if kind is library.PlaceHolder or (kind in plain and own.keys() <= usual) or not _is_logger_of_cell(one):
             continue
         found[name] = kind, {key: value for key, value in own.items() if key not in usual}
     made = library.getLoggerClass()
