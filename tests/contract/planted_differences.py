@@ -14,8 +14,17 @@ class Planted:
     """One of these must be named by the proof."""
 
 
+ASKED = """
+import copyreg as _copyreg
+for _kind in [one for one in list(globals().values()) if isinstance(one, type) and one.__module__ == "__main__"]:
+    if any(name in vars(_kind) for name in ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__new__", "__getattr__")):
+        _copyreg.pickle(_kind, lambda one: one.__reduce_ex__(5))
+"""
+"""Lets classes be asked how their objects are taken apart; else these come back whole, whatever a class says."""
+
+
 def _planted(kind: str, names: str, code: str) -> Planted:
-    return Planted(kind, textwrap.dedent(code), tuple(names.split()))
+    return Planted(kind, textwrap.dedent(code) + ASKED, tuple(names.split()))
 
 
 REDUCED = {
@@ -258,9 +267,7 @@ SETTINGS = [
         "finders",
         """
         import sys
-        class Finder:
-            def find_spec(self, name, path=None, target=None): return None
-        sys.meta_path.append(Finder())
+        sys.meta_path.append(sys.meta_path.pop(0))
     """,
     ),
     _planted(
@@ -442,7 +449,7 @@ CODE = [
 
 PLANTED = [
     *(
-        Planted(f"{what}, {where}", THING % method + code, ("x",))
+        Planted(f"{what}, {where}", THING % method + code + ASKED, ("x",))
         for what, method in REDUCED.items()
         for where, code in WRAPPED.items()
     ),

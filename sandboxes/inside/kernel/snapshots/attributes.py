@@ -4,6 +4,7 @@ The base leaves out the attributes that the class has given them, and calls the 
 `__new__` or `__init__` may want something else than the base gives it, or count a second object.
 """
 
+import copyreg
 import enum
 from typing import Any
 
@@ -15,7 +16,7 @@ MAKING = ("__new__", "__init__")
 
 def drops_them(kind: type) -> bool:
     """Whether a class is a cell's, and how it is taken apart is inherited from one that is not."""
-    if not is_users(kind) or issubclass(kind, type | enum.Enum):
+    if not is_users(kind) or issubclass(kind, type | enum.Enum) or kind in copyreg.dispatch_table:
         return False
     return base_of(kind) is not None and (not _says_how(kind) or kind.__module__ == "__main__")
 

@@ -24,10 +24,6 @@ Content = tuple[list[tuple[tuple[Any, ...], dict[str, Any], Any]], int, int]
 """Calls with their results, from the one that is forgotten first on; hits and misses."""
 
 
-class Cached:
-    """Stands for all caches among the classes that are asked what to keep: they may hold what cannot be kept."""
-
-
 def reduce_cached(pickler: Any, cached: Any) -> Any:
     """A function under `lru_cache`."""
     name = str(getattr(cached, "__qualname__", ""))
@@ -37,11 +33,11 @@ def reduce_cached(pickler: Any, cached: Any) -> Any:
     content: Content | None = None
     info = cached.cache_info()
     if info.hits or info.misses:
-        content = None if Cached in pickler.reducers.asked else _content(cached)
+        content = None if cached in pickler.reducers.asked else _content(cached)
         if content is None:
             pickler.reducers.name(f"results of {name}", "lru_cache", WHY_NOT)
         else:
-            pickler.reducers.not_asked.add(Cached)
+            pickler.reducers.not_asked.add(cached)
     state = cached.__wrapped__, cached.__dict__, *((content,) if content else ())
     return make_cached, (cached.cache_parameters(),), state, None, None, set_cached
 

@@ -7,6 +7,7 @@ function makes it again without running any of it; and once it has ended it give
 import contextlib
 import gc
 import inspect
+import opcode
 from pickle import PicklingError
 from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType
 from typing import Any
@@ -39,7 +40,9 @@ def _is_created(value: Any) -> bool:
         return inspect.getgeneratorstate(value) == inspect.GEN_CREATED
     if isinstance(value, CoroutineType):
         return inspect.getcoroutinestate(value) == inspect.CORO_CREATED
-    return value.ag_frame.f_lasti < 0 or not (value.ag_running or getattr(value, "ag_suspended", True))
+    if hasattr(value, "ag_suspended"):
+        return not (value.ag_suspended or value.ag_running)
+    return bool(value.ag_code.co_code[max(value.ag_frame.f_lasti, 0)] == opcode.opmap["RETURN_GENERATOR"])
 
 
 def _arguments(code: Any, values: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

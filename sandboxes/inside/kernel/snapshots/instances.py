@@ -34,8 +34,9 @@ PLAIN = frozenset({str, int, float, complex, bool, bytes, type(None)})
 Slots = tuple[tuple[type, str, Any], ...]
 Reduce = Callable[[Any, Any], Any]
 
-asked: "weakref.WeakSet[type]" = weakref.WeakSet()
-"""Classes that are asked what to keep of their objects, because not all of it can be kept."""
+asked: "weakref.WeakSet[Any]" = weakref.WeakSet()
+"""Classes that are asked what to keep of their objects, because not all of it can be kept; and caches that are kept empty.
+"""
 
 
 @functools.lru_cache(maxsize=1_000)

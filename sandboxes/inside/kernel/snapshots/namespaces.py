@@ -2,6 +2,7 @@
 
 import builtins
 import sys
+from collections.abc import Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -49,14 +50,25 @@ def reduce_module(pickler: Any, module: Any) -> Any:
         return NotImplemented
     space = ModuleType.__getattribute__(module, "__dict__")
     content = {name: value for name, value in space.items() if name != "__builtins__"}
-    name, kind = space["__name__"], () if type(module) is ModuleType else (type(module),)
-    return make_module, (name, sys.modules.get(name) is module, *kind), content, None, None, fill_module
+    name, kind = space["__name__"], type(module)
+    others = [key for key, one in list(sys.modules.items()) if one is module and key != name]
+    more = (kind, others) if others else () if kind is ModuleType else (kind,)
+    return make_module, (name, sys.modules.get(name) is module, *more), content, None, None, fill_module
 
 
-def make_module(name: str, is_registered: bool, kind: Any = ModuleType) -> ModuleType:
-    """A module that is still empty."""
+def make_module(name: str, is_registered: bool, kind: Any = ModuleType, others: Iterable[str] = ()) -> ModuleType:
+    """A module that is still empty.
+
+    Args:
+        name: Its name.
+        is_registered: Whether `import` finds it under that.
+        kind: Its class.
+        others: Other names under which it is found.
+    """
     module: ModuleType = ModuleType.__new__(kind)
     ModuleType.__init__(module, name)
+    for other in others:
+        sys.modules[other] = module
     if is_registered:
         sys.modules[name] = module
     return module

@@ -170,8 +170,8 @@ class Reducers:
         """Classes of cells that are asked what to keep of their objects."""
         self.begun: set[int] = set()
         """Identities of objects that were taken apart by `instances`."""
-        self.not_asked: set[type] = set()
-        """Those that say it and were not asked."""
+        self.not_asked: set[Any] = set()
+        """Those that say it and were not asked, and caches that were not kept empty."""
         self.named: dict[str, tuple[str, str]] = {}
         """Parts of objects that will not come back, although the objects do: name → type, reason."""
         self._found: dict[type, Reduce | None] = dict(BUILT_IN)

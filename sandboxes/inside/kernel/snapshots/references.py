@@ -7,6 +7,8 @@ from typing import Any
 
 from .classes import is_users
 
+OBJECT: Any = object
+
 
 class Called:
     """What a restored reference calls when its object goes: a function, which may hold the reference itself."""
@@ -27,7 +29,7 @@ def reduce_reference(_pickler: Any, reference: Any) -> Any:
         return _reduce_method(reference, value)
     if kind is not weakref.ReferenceType and not is_users(kind):
         raise PicklingError("a weakref of a library")
-    state = None if kind is weakref.ReferenceType else reference.__getstate__()
+    state = None if kind is weakref.ReferenceType else OBJECT.__getstate__(reference)
     if function is None:
         return (make, (kind, value), (None, state), None, None, fill) if state else (make, (kind, value))
     function = function.function if isinstance(function, Called) else function
