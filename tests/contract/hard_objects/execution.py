@@ -169,6 +169,7 @@ SESSIONS = {
         mo("f").read(), [l for l in mo("f")], nonc.x
         mm.reset_mock(); ;; mm["k"], __import__("asyncio").run(am())
         """,
+        named="mo",
     ),
     "generators in progress": session(
         """
@@ -246,7 +247,7 @@ SESSIONS = {
         list(nested)
         next(begun)
         """,
-        named="begun",
+        named="begun fg fresh nested pipeline squares",
     ),
     "context managers and stacks of a tool": session(
         """
@@ -319,7 +320,7 @@ SESSIONS = {
         sec["Path"], cp.get("A", "Root"), sec.parser is cp, list(sec)
         cp["A"]["New"] = "${Path}/z" ;; sec["New"]
         """,
-        named="dirs dw found ip rd rows sc toks unpacked w walk",
+        named="diff dirs dw found ip rd rows sc toks unpacked w walk",
     ),
     "results that are cached": session(
         """
@@ -362,6 +363,7 @@ SESSIONS = {
         fib(31), fib.cache_info().misses
         stream(4) is st, next(st)
         """,
+        named="st stream",
     ),
     "results that cannot be kept": session(
         """

@@ -417,6 +417,7 @@ SESSIONS = {
         e in w1.edges, w1.edges == w2.edges, next(iter(w1.edges)) is e, e.a is w1
         next(iter(w2.edges)).b is w2
         """,
+        named="walk",
     ),
     "identities as numbers": session(
         """

@@ -78,6 +78,11 @@ DEFINED = (*METHODS, types.WrapperDescriptorType, types.MethodDescriptorType)
 PLAIN = (str, int, float, bool, complex, bytes, type(None))
 
 
+def is_plain(name: str, value: Any) -> bool:
+    """Whether an attribute of a class can be there from the beginning: its metaclass may hash the class by it."""
+    return type(value) in PLAIN and not (name[:2] == "__" and name[-2:] == "__")
+
+
 def as_defined(kind: type, state: dict[str, Any]) -> dict[str, Any]:
     """The attributes of a class in the order in which it has them, with those that its bases have just so.
 

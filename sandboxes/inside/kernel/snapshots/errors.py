@@ -26,10 +26,8 @@ Line = tuple[str, str, str, tuple[int, int, int, int], bool]
 
 
 def reduce_error(pickler: Any, error: Any) -> Any:
-    """An exception, rebuilt without calling its class. Classes with a `__reduce__` of their own are left to it."""
+    """An exception, rebuilt without calling its class, unless that has a `__reduce__` of its own."""
     kind = type(error)
-    if _says_how(kind):
-        return NotImplemented
     own = kind.__init__ is not _built_in(kind).__init__ or kind.__new__ is not _built_in(kind).__new__
     context = (error.__cause__, error.__context__, error.__suppress_context__, error.__traceback__)
     named = {name: found for base, names in NAMED if isinstance(error, base) for name in names
@@ -37,6 +35,11 @@ def reduce_error(pickler: Any, error: Any) -> Any:
     if not own and context == (None, None, False, None) and not named:
         return NotImplemented
     cause, before, suppressed, trace = context
+    if _says_how(kind):
+        made = error.__reduce_ex__(5)
+        if context == (None, None, False, None) or not isinstance(made, tuple) or len(made) > 2:
+            return NotImplemented
+        return *made, ({}, cause, suppressed, before, trace, {}), None, None, set_error
     state = error.__dict__, cause, suppressed, before, trace, named
     return make_error, (kind, error.__reduce__()[1]), state, None, None, set_error
 

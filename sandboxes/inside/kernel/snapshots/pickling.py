@@ -19,7 +19,16 @@ import typing
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType, ModuleType, TracebackType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    GeneratorType,
+    MappingProxyType,
+    ModuleType,
+    TracebackType,
+)
 from typing import Any
 
 from ..calls import reduce_stub
@@ -86,7 +95,7 @@ BUILT_IN: dict[type, Reduce] = {
     super: descriptors.reduce_super,
     json.scanner.make_scanner: descriptors.reduce_scanner,
     itertools.pairwise: iterators.reduce_pairwise,
-    **dict.fromkeys(generators.KINDS, generators.reduce_generator),
+    GeneratorType: generators.reduce_generator,
     contextvars.ContextVar: contexts.reduce_variable,
     contextvars.Context: contexts.reduce_context,
     contextvars.Token: contexts.refuse_token,
@@ -169,7 +178,9 @@ class Reducers:
         self.asked = instances.asked
         """Classes of cells that are asked what to keep of their objects."""
         self.begun: set[int] = set()
-        """Identities of objects that were taken apart by `instances`."""
+        """Identities of objects that `instances` has begun to take apart for the present stream."""
+        self.free: dict[type, bool] = {}
+        """Classes, and whether their objects are all that `instances` knows."""
         self.not_asked: set[Any] = set()
         """Those that say it and were not asked, and caches that were not kept empty."""
         self.named: dict[str, tuple[str, str]] = {}
@@ -244,6 +255,7 @@ class Stream:
         self.buffers: list[pickle.PickleBuffer] = []
         self._pickler = _pickler_class(self.nans is not None)(self.file, self.buffers, reducers)
         self._pickler.nans = self.nans
+        reducers.begun.clear()
         self._pickler.memo = self._special
         self._met: int | None = None
         asks = CurrentSession.asks_for_identities

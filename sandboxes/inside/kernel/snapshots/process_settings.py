@@ -379,6 +379,16 @@ def _set_loggers(before: Any) -> None:
         library.setLoggerClass(before[1])
 
 
+def _shown() -> Any:
+    """What is done with warnings within `catch_warnings(record=True)`."""
+    shown = vars(sys.modules["warnings"])["_showwarnmsg_impl"]
+    return None if getattr(shown, "__module__", None) == "warnings" else shown
+
+
+def _set_shown(before: Any) -> None:
+    vars(sys.modules["warnings"])["_showwarnmsg_impl"] = before
+
+
 def _documentation() -> Any:
     return CurrentSession.main.__doc__
 
@@ -432,6 +442,7 @@ OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "colormaps of matplotlib": ("matplotlib.cm", _colormaps, _set_colormaps),
     "finders of modules": ("sys", _finders, _set_finders),
     "classes of loggers": ("logging", _loggers, _set_loggers),
+    "recorded warnings": ("warnings", _shown, _set_shown),
     "documentation of the session": ("sys", _documentation, _set_documentation),
     "overloads": ("typing", _overloads, _set_overloads),
     "patches of unittest.mock": ("unittest.mock", _patches, _set_patches),

@@ -2,7 +2,7 @@
 
 import weakref
 from pickle import PicklingError
-from types import FunctionType, MethodType
+from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any
 
 from .classes import is_users
@@ -33,7 +33,10 @@ def reduce_reference(_pickler: Any, reference: Any) -> Any:
     if function is None:
         return (make, (kind, value), (None, state), None, None, fill) if state else (make, (kind, value))
     function = function.function if isinstance(function, Called) else function
-    if not isinstance(function, FunctionType | MethodType) or getattr(function, "__module__", "") == "weakref":
+    if (
+        not isinstance(function, FunctionType | MethodType | BuiltinMethodType)
+        or getattr(function, "__module__", "") == "weakref"
+    ):
         raise PicklingError("a weakref that calls something when its object goes")
     called = Called()
     return make, (kind, value, called), (function, state), None, None, fill

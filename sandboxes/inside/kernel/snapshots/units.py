@@ -265,7 +265,9 @@ class Partition:
                     continue
                 held = {name for unit in group for name in unit.names}
                 names = tuple(name for name in values if name in held)
-                merged += _pickle(names, values, Reducers(self.with_nans), reasons)
+                reducers = Reducers(self.with_nans)
+                reducers.named = self.named
+                merged += _pickle(names, values, reducers, reasons)
             if len(merged) >= len(units):  # pickling that gives other objects each time would never settle
                 return merged
             units = merged

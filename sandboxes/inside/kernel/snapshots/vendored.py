@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import os
 import sys
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -40,12 +41,28 @@ def cloudpickle() -> Any:
     except BaseException:
         del sys.modules[NAME]
         raise
+    vars(module)["_DYNAMIC_CLASS_TRACKER_BY_CLASS"] = _ByIdentity()
     _keep_slots(module)
     _make_without_hooks(module)
     _set_without_hooks(module)
     _keep_members(module)
     _find_modules_not_loaded(module)
     return module
+
+
+class _ByIdentity:
+    """Values for classes, whatever a metaclass of a cell says of their hashes and which of them are equal."""
+
+    def __init__(self) -> None:
+        self._values: dict[int, tuple[Any, Any]] = {}
+
+    def get(self, kind: type) -> Any:
+        """The value of a class, or None."""
+        return self._values.get(id(kind), (None, None))[1]
+
+    def __setitem__(self, kind: type, value: Any) -> None:
+        identity = id(kind)
+        self._values[identity] = weakref.ref(kind, lambda _: self._values.pop(identity, None)), value
 
 
 def _find_modules_not_loaded(module: Any) -> None:
@@ -140,13 +157,17 @@ def _keep_slots(module: Any) -> None:
 
     A slot `__a` of a class `C` is `_C__a` in it; cloudpickle takes out of its state only slots that keep their names.
     """
-    from .classes import as_defined, methods_first
+    from .classes import as_defined, is_plain, is_users, methods_first
 
     arguments_of: Any = module._class_getnewargs
     state_of: Any = module._class_getstate
 
     def with_slots(kind: Any) -> Any:
         constructor, name, bases, keywords, *rest = arguments_of(kind)
+        if any(hasattr(type(base), "__mro_entries__") and is_users(type(base)) for base in bases):
+            bases, keywords = kind.__bases__, {**keywords, "__orig_bases__": bases}
+        if (hash_of := getattr(type(kind), "__hash__", None)) is not None and hash_of is not type.__hash__:
+            keywords = {**keywords, **{key: one for key, one in vars(kind).items() if is_plain(key, one)}}
         if "__slots__" in kind.__dict__ and not issubclass(kind, tuple):  # a tuple has none, and its maker sets that
             own = kind.__dict__["__slots__"]
             keywords = {**keywords, "__slots__": own if isinstance(own, str) else tuple(own)}
