@@ -363,4 +363,49 @@ SESSIONS = {
         str(sig), ba.args, ba.kwargs, ba.arguments, ba.signature is sig
         """,
     ),
+    "classes made by functions of types": session(
+        """
+        import types, functools, typing, abc, operator, sys
+        class Entries:
+            def __init__(self, *bases): self.bases = bases
+            def __mro_entries__(self, bases): asked.append(len(bases)); return self.bases
+        asked = []
+        class A: pass
+        class B(Entries(A)): x = 1
+        Made = types.new_class("Made", (A,), {}, lambda ns: ns.update(f=lambda self: (self, y))); y = 5; mi = Made()
+        class Conf(type):
+            def __new__(m, n, b, d, *, size=1, **kw): c = super().__new__(m, n, b, d); c.size = size; return c
+            def __init__(c, n, b, d, **kw): super().__init__(n, b, d); inits.append((n, sorted(kw)))
+            def __dir__(c): return ["size", "only"]
+            def __repr__(c): return f"<class {c.__name__} of {c.size}>"
+            def __or__(c, o): return (c, o)
+            def __eq__(c, o): return isinstance(o, Conf) and c.size == o.size
+            def __hash__(c): return hash(c.size)
+            def __contains__(c, x): return x < c.size
+            def __lt__(c, o): return c.size < o.size
+            def __iter__(c): return iter(range(c.size))
+            x = property(lambda c: c.size * 10)
+        inits = []
+        class S(metaclass=Conf, size=3): pass
+        class T(S, size=4): pass
+        class U(metaclass=Conf, size=3): pass
+        table = {S: "s", T: "t"}; order = sorted([T, S]); s = S(); Both = S | int
+        class Dyn:
+            @types.DynamicClassAttribute
+            def v(self): return "instance"
+            def __class_getitem__(cls, k): cls.got = cls.__dict__.get("got", ()) + (k,); return cls
+        Dyn[1][2]
+        Two = type("Two", (A, Dyn), dict(__slots__=("q",), __doc__="two", __module__="made.up", m=lambda self: __name__)); tw = Two(); tw.q = [tw]; tw.z = 1
+        """,
+        """
+        B.__mro__[1] is A, asked, B.__orig_bases__[0].bases == (A,), B.x
+        mi.f()[0] is mi, mi.f()[1], Made.__module__, type(mi) is Made
+        y = 6 ;; mi.f()[1]
+        S, S.x, list(T), 2 in S, dir(S), S == U, table[U], inits, order[0] is S, Both[0] is S
+        class V(S, size=9): pass ;; V.size, inits[-1], table.get(V), s in table
+        Dyn().v, Dyn.got, Dyn[3].got
+        tw.q[0] is tw, tw.z, Two.__module__, Two.__doc__, Two.__slots__, tw.m(), repr(type(tw))
+        isinstance(s, S), type(S) is Conf, S.__class__ is Conf
+        """,
+    ),
 }

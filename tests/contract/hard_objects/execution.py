@@ -57,6 +57,53 @@ SESSIONS = {
         isinstance(top.__cause__, KeyError), top.__cause__.code
         """,
     ),
+    "errors that carry state": session(
+        """
+        import traceback, sys, contextlib, functools, io, json
+        class Base(Exception):
+            registry = {}
+            def __init_subclass__(cls, code=None): Base.registry[code] = cls; cls.code = code
+            def __new__(cls, *a, **k): self = super().__new__(cls, *a); made.append(cls.__name__); return self
+        class Http(Base, code=500):
+            def __init__(self, status, *, body=None, retry=None): super().__init__(f"HTTP {status}"); self.status, self.body, self.retry = status, body, retry
+            def __str__(self): return f"{self.status}: {self.body!r}"
+            def __eq__(self, o): return isinstance(o, Http) and self.status == o.status
+            __hash__ = Exception.__hash__
+        class Missing(Http, LookupError, code=404): pass
+        made = []; shared = {"k": [1]}
+        def fetch(n):
+            try: return shared["nope"] if n else 1 / 0
+            except KeyError as e: raise Missing(404, body=shared, retry=fetch) from e
+            except ZeroDivisionError: raise Http(500)
+        errs = []
+        for n in (1, 0):
+            try: fetch(n)
+            except Http as e: errs.append(e)
+        def rec(n): return rec(n - 1) if n else json.loads("{bad")
+        try: rec(3)
+        except ValueError as e: je = e
+        text = "".join(traceback.format_exception(je)); summary = traceback.TracebackException.from_exception(errs[0]); eg = ExceptionGroup("all", [*errs, je]); eg.add_note("noted"); flat = eg.subgroup(lambda e: isinstance(e, Http))
+        try:
+            try: raise TypeError("inner")
+            finally: int("x")
+        except ValueError as e: ctx = e
+        tb = je.__traceback__; lines = [f.lineno for f in traceback.extract_tb(tb)]; ki = KeyError(("a", 1)); ose = FileNotFoundError(2, "gone", "a.txt", None, "b.txt"); ude = UnicodeDecodeError("utf-8", b"\\xff", 0, 1, "bad"); se = SyntaxError("msg", ("f.py", 3, 4, "x = (")); stopit = StopAsyncIteration(1)
+        class Retry(BaseException):
+            def __init__(self, n): self.n = n
+        rt = Retry(3)
+        """,
+        """
+        str(errs[0]), errs[0].body is shared, errs[0].retry is fetch, errs[0].__cause__.args, errs[1].__context__.args, made
+        Base.registry[404] is Missing, errs[0].code, isinstance(errs[0], LookupError), errs[0] == Http(404), made[-1]
+        [f.name for f in traceback.extract_tb(je.__traceback__)] == ["<module>", "rec", "rec", "rec", "rec", "loads", "decode", "raw_decode"], [f.lineno for f in traceback.extract_tb(tb)] == lines, tb is je.__traceback__
+        "".join(traceback.format_exception(je)) == text
+        summary.exc_type is Missing, "KeyError" in "".join(summary.format()), eg.__notes__, flat.exceptions[0] is errs[0], len(flat.exceptions), eg.exceptions[2] is je
+        je.doc, je.pos, je.lineno, ctx.__context__.args, ctx.__suppress_context__
+        ki.args, str(ki), ose.filename, ose.filename2, ose.errno, ude.object, ude.reason, se.lineno, se.text, stopit.args, rt.n, rt.args
+        raise errs[0]
+        errs[1].with_traceback(None) is errs[1], errs[1].__traceback__
+        """,
+    ),
     "contexts and variables": session(
         """
         import contextvars, contextlib
@@ -134,6 +181,47 @@ SESSIONS = {
         kr() is a, kr.tag, type(kr).__name__
         a.kids.clear(); del b, pr ;; __import__("gc").collect() and 0, events, len(ws), "b" in wv, cb()
         len(wk), root.kids[0] is a
+        """,
+    ),
+    "observers with weak methods and callbacks": session(
+        """
+        import weakref, functools, collections, types, gc
+        class Signal:
+            def __init__(self): self.slots = []; self.dead = 0
+            def connect(self, f):
+                ref = weakref.WeakMethod(f, self._drop) if isinstance(f, types.MethodType) else weakref.ref(f, self._drop); self.slots.append(ref); return f
+            def _drop(self, ref): self.slots.remove(ref); self.dead += 1
+            def __call__(self, *a): return [s()(*a) for s in self.slots]
+        class Strong:
+            def __init__(self): self.refs = {}
+            def on(self, o, name): self.refs[weakref.ref(o, self.gone)] = name
+            def gone(self, r): lost.append(self.refs.pop(r))
+            def fire(self): return sorted(getattr(r(), n)() for r, n in self.refs.items())
+        lost = []
+        class L:
+            def __init__(self, n): self.n = n
+            def hear(self, *a): return (self.n, *a)
+            def say(self): return self.n
+        l1, l2, l3 = L(1), L(2), L(3); st = Strong(); st.on(l1, "say"); st.on(l2, "say"); del_me = L(9); st.on(del_me, "say"); del del_me
+        plain = weakref.ref(l3); cbs = []; watched = weakref.ref(l3, cbs.append); same = weakref.ref(l3); wk = weakref.WeakKeyDictionary({l3: {"x": 1}}); wv = weakref.WeakValueDictionary(one=l1, two=l2); wset = weakref.WeakSet([l1, l3]); wm = weakref.WeakMethod(l2.hear); px = weakref.proxy(l1); dead = weakref.ref(L(0)); pdead = None
+        class Cache:
+            def __init__(self): self.data = weakref.WeakValueDictionary(); self.made = 0
+            def get(self, k):
+                o = self.data.get(k)
+                if o is None: o = self.data[k] = L(k); self.made += 1
+                return o
+        cache = Cache(); kept = cache.get("k"); cache.get("gone")
+        @functools.lru_cache
+        def slot(x): return x
+        """,
+        """
+        st.fire(), lost
+        plain is same, plain() is l3, watched() is l3, watched is not plain, dead()
+        wk[l3], len(wv), wv["two"] is l2, l3 in wset, l2 in wset, wm()(5), px.say(), px.n
+        del l3 ;; gc.collect() and 0, cbs == [watched], plain(), len(wk), len(wset)
+        del l2 ;; gc.collect() and 0, st.fire(), lost, wm(), dict(wv)
+        cache.get("k") is kept, cache.made, cache.get("gone").n, cache.made
+        weakref.getweakrefcount(l1) > 0, hash(plain) == hash(plain) if plain() else "gone"
         """,
     ),
     "mocks in use": session(
@@ -347,9 +435,6 @@ SESSIONS = {
         fib(30); fails = functools.lru_cache(lambda x: 1 / x)
         try: fails(0)
         except ZeroDivisionError: pass
-        @functools.cache
-        def stream(n): return (i for i in range(n) if i)
-        st = stream(4)
         """,
         """
         bounded.cache_info(), config.cache_info(), typed.cache_info(), fib.cache_info()
@@ -361,9 +446,7 @@ SESSIONS = {
         repo.get("a") is got, repo.method(1) is m, repo.n, got["repo"] is repo, repo.get.cache_info()
         fails.cache_info()
         fib(31), fib.cache_info().misses
-        stream(4) is st, next(st)
         """,
-        named="st stream",
     ),
     "results that cannot be kept": session(
         """

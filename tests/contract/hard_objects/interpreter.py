@@ -288,4 +288,39 @@ SESSIONS = {
         copyreg.dispatch_table[complex](1j)[1]
         """,
     ),
+    "warnings, decimals and prints in the middle of a with": session(
+        """
+        import warnings, decimal, contextlib, io, sys, tempfile, os, locale, random, threading
+        cw = warnings.catch_warnings(record=True); log = cw.__enter__(); warnings.simplefilter("always"); warnings.warn("first")
+        lc = decimal.localcontext(); dctx = lc.__enter__(); dctx.prec = 5
+        out = io.StringIO(); rd = contextlib.redirect_stdout(out); plain = 5
+        class Indent:
+            level = 0
+            def __enter__(self): type(self).level += 1; return self
+            def __exit__(self, *a): type(self).level -= 1
+            def print(self, x): lines.append("  " * self.level + x)
+        lines = []; ind = Indent(); ind.__enter__(); ind.__enter__()
+        stack = contextlib.ExitStack(); stack.enter_context(ind); f = stack.enter_context(open("a.txt", "w+")); f.write("hello"); stack.push(lambda *e: lines.append("exit")); stack.callback(lines.append, "cb")
+        cwd = os.getcwd(); os.makedirs("sub", exist_ok=True); old = os.getcwd(); os.chdir("sub")
+        @contextlib.contextmanager
+        def nested(n):
+            if n:
+                with nested(n - 1) as inner: yield [n, *inner]
+            else: yield []
+        nst = nested(3); guard = contextlib.suppress(KeyError, ValueError); sem = threading.BoundedSemaphore(1); sem.acquire()
+        """,
+        """
+        warnings.warn("second") ;; [str(w.message) for w in log]
+        decimal.Decimal(1) / 3, decimal.getcontext().prec, dctx is decimal.getcontext()
+        ind.print("x") ;; lines, Indent.level
+        f.write(" you") ;; f.seek(0) or f.read(), f.closed
+        os.path.basename(os.getcwd()), os.path.exists("../a.txt")
+        with nst as got: pass ;; got
+        with guard: raise ValueError ;; plain
+        with rd: print("to out") ;; out.getvalue()
+        stack.close() ;; lines, f.closed, Indent.level
+        sem.release() ;; sem.release()
+        """,
+        named="lc",
+    ),
 }
