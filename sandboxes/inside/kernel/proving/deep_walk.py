@@ -41,6 +41,8 @@ HELD_OBJECTS = 20_000
 ARRAYS = 2_000
 """Arrays of which it is found out which lie in the same memory."""
 LEFT_OUT = frozenset({"_abc_impl", "__abstractmethods__", "__doc__", "__slotnames__", "__static_attributes__"})
+OF_LOGGERS = frozenset({"manager", "parent"})
+"""What logging has in a logger, and all others hang on."""
 OF_PYDANTIC = "__pydantic_"
 OF_MODELS = frozenset({"fields", "computed_fields", "decorators", "private_attributes", "root_model"})
 """What pydantic has in a model that says what it is; the rest is made of that, and has addresses in it."""
@@ -178,7 +180,7 @@ class DeepWalk(Walk):
             found = self._reduced_by_base(value, kind)
         parts.append(found or b"")
         for name, item in sorted(attributes(value, kind).items()):
-            if found is not None and name.startswith("_"):
+            if found is not None and (name.startswith("_") or name in OF_LOGGERS):
                 continue  # a library's own
             parts += [name.encode("utf-8", "surrogatepass"), self.digest(item)]
         return _hash("object", *parts)

@@ -6,6 +6,7 @@ The base leaves out the attributes that the class has given them, and calls the 
 
 import copyreg
 import enum
+from types import FunctionType
 from typing import Any
 
 from .classes import is_users
@@ -50,7 +51,7 @@ def reduce_whole(pickler: Any, value: Any) -> Any:
     of_users = [one for one in kind.__mro__ if is_users(one)]
     # Slots of the base are its own affair, and others in another Python.
     slots = {name: one for name, one in (slots or {}).items() if any(name in vars(one) for one in of_users)}
-    own = any(name in vars(one) for one in of_users for name in MAKING)
+    own = any(_is_written(vars(one).get(name)) for one in of_users for name in MAKING)
     if not (named or slots or own or says):
         return NotImplemented
     base = base_of(kind)
@@ -69,6 +70,11 @@ def reduce_whole(pickler: Any, value: Any) -> Any:
         if make is not make_by_base and not says:
             return NotImplemented
     return make, arguments, (state, named, slots), items, pairs, set_whole
+
+
+def _is_written(method: Any) -> bool:
+    """Whether a method was written in Python; compiled classes may pass for a cell's."""
+    return isinstance(getattr(method, "__func__", method), FunctionType)
 
 
 def make_by_base(kind: Any, *arguments: Any) -> Any:

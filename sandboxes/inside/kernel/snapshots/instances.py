@@ -11,6 +11,7 @@ import copyreg
 import enum
 import functools
 import re
+import struct
 import sys
 import weakref
 from collections.abc import Callable, Iterable
@@ -30,6 +31,7 @@ TAKING_APART = ("__reduce__", "__reduce_ex__", "__getnewargs__", "__getnewargs_e
 RUNNING = ("__new__", "__hash__", "__setattr__", "__getattr__", "__getattribute__")
 """Methods that run while pickle takes an object apart or makes it."""
 DICTIONARIES = re.compile(r"\b(?:vars|__dict__)\b")
+WORD = struct.calcsize("P")
 PLAIN = frozenset({str, int, float, complex, bool, bytes, type(None)})
 
 Slots = tuple[tuple[type, str, Any], ...]
@@ -50,7 +52,7 @@ def reducer_of(kind: Any) -> Reduce | None:
     if not is_users(kind) or issubclass(kind, type | enum.Enum | BaseException) or kind in copyreg.dispatch_table:
         return None
     base = _base(kind)
-    if base is None:
+    if base is None or not _is_of_python(kind, base):
         return None
     says = _of_cell(kind, (*STATE, *TAKING_APART))
     if any(not _is_written(kind, name) and _home(kind, name) is kind for name in says):
@@ -107,6 +109,14 @@ def _base(kind: type) -> type | None:
     if any(name in vars(one) for one in others if one not in NATIVE for name in (*STATE, *TAKING_APART)):
         return None
     return next(one for one in others if one in NATIVE)
+
+
+def _is_of_python(kind: Any, base: Any) -> bool:
+    """Whether objects of a class have room for nothing but its base's value, slots and attributes.
+
+    Compiled libraries give classes the names of modules that there are not, as if these were a cell's.
+    """
+    return bool(kind.__basicsize__ <= base.__basicsize__ + WORD * (2 + len(_slots(kind))))
 
 
 def _slots(kind: type) -> list[tuple[type, str]]:
@@ -203,7 +213,8 @@ def _is_early(value: Any, pickler: Any) -> bool:
         return all(_is_early(one, pickler) for one in value)
     free = pickler.reducers.free.get(kind)
     if free is None:
-        free = not issubclass(kind, type) and is_users(kind) and _base(kind) is not None
+        base = None if issubclass(kind, type) or not is_users(kind) else _base(kind)
+        free = base is not None and _is_of_python(kind, base)
         pickler.reducers.free[kind] = free
     if not free:
         return False
