@@ -74,9 +74,11 @@ def reducer_of(kind: Any) -> Reduce | None:
         or _of_cell(type(kind), ("__setattr__",))  # pickle sets `__slotnames__`
         or _home(kind, "__class__") is not None  # which pickle compares with its type
     )
-    if not (needed or is_bound or "__hash__" in runs or CurrentSession.asks_for_attributes):
+    needed_for_some = is_bound or CurrentSession.asks_for_attributes
+    if not (needed or needed_for_some or "__hash__" in runs):
         return None
-    return _Way(base, slots, "__hash__" in runs, bool(says), needed).reduce
+    way = _Way(base, slots, "__hash__" in runs, bool(says), needed)
+    return way.reduce if needed or needed_for_some or slots or not kind.__dictoffset__ else way.reduce_hashed
 
 
 def _of_cell(kind: type, names: Iterable[str]) -> set[str]:
@@ -147,6 +149,12 @@ class _Way:
         self._hashed = hashed
         self._says = says
         self._needed = needed
+
+    def reduce_hashed(self, pickler: Any, value: Any) -> Any:
+        """Take one apart whose class has nothing but a `__hash__`, which most have for plain attributes."""
+        if PLAIN.issuperset(map(type, object.__getattribute__(value, "__dict__").values())):
+            return NotImplemented
+        return self.reduce(pickler, value)
 
     def reduce(self, pickler: Any, value: Any) -> Any:
         """Take one apart."""
