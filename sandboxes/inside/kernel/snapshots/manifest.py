@@ -6,7 +6,7 @@ import json
 import platform
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -105,13 +105,18 @@ def cut_by_content(data: memoryview) -> list[memoryview]:
 
 
 class Packs:
-    """Finds places for streams; knows where those of earlier snapshots are, and pieces of them."""
+    """Finds places for streams; knows where those of earlier snapshots are, and pieces of them.
 
-    def __init__(self) -> None:
+    Args:
+        digest: A hash function that is faster than that of names; None: there is none.
+    """
+
+    def __init__(self, digest: Callable[[memoryview], bytes] | None = None) -> None:
+        self._digest: Callable[[memoryview], bytes | str] = digest or hash_of
         self._known: dict[str, Spot] = {}
-        self._cuts: dict[str, list[tuple[str, int]]] = {}
-        """By the hash of a stream, the names and sizes of its pieces: what has not changed is not cut again."""
-        self._waiting: tuple[dict[str, Spot], dict[str, list[tuple[str, int]]]] = {}, {}
+        self._cuts: dict[bytes | str, list[tuple[str, int]]] = {}
+        """By a digest of a stream, the names and sizes of its pieces: what has not changed is not cut and hashed."""
+        self._waiting: tuple[dict[str, Spot], dict[bytes | str, list[tuple[str, int]]]] = {}, {}
         self._read: list[tuple[bytes | memoryview, Place, list[str]]] = []
         """Streams of a restored snapshot; they are cut by the next one, when NumPy is there if it is used."""
 
@@ -148,7 +153,7 @@ class Packs:
         for read_stream in self._read:
             self._learn(*read_stream)
         self._read = []
-        cuts: dict[str, list[tuple[str, int]]] = {}
+        cuts: dict[bytes | str, list[tuple[str, int]]] = {}
         named = [self._pieces(data, cuts) if len(data) <= SMALL else [] for data in streams]
         pieces = {name for cut in named if len(cut) > 1 for name, _ in cut}
         small = {cut[0][0] for cut in named if len(cut) == 1} - pieces
@@ -178,14 +183,14 @@ class Packs:
                 places.append(_place([[numbers[pack], at, size] for pack, at, size in runs], len(data)))
         return places, packs
 
-    def _pieces(self, data: memoryview, cuts: dict[str, list[tuple[str, int]]]) -> list[tuple[str, memoryview]]:
+    def _pieces(self, data: memoryview, cuts: dict[bytes | str, list[tuple[str, int]]]) -> list[tuple[str, memoryview]]:
         """The pieces of a stream by their names; how it is cut is noted in `cuts`."""
-        whole = hash_of(data)
-        if len(data) < WHOLE:
-            return [(whole, data)]
+        whole = self._digest(data)
         if (known := self._cuts.get(whole)) is None:
             known = [(hash_of(piece), len(piece)) for piece in cut_by_content(data)]
         cuts[whole] = known
+        if len(known) == 1:
+            return [(known[0][0], data)]
         ends = list(itertools.accumulate(size for _, size in known))
         return [(name, data[end - size : end]) for (name, size), end in zip(known, ends, strict=True)]
 
