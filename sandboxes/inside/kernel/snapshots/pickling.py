@@ -221,7 +221,7 @@ class Stream:
         self._copied: dict[int, tuple[int, Any]] | None = None
         for item in items:
             self._pickler.dump(item)
-        if set_order.may_have_sets(self.data) and (wanted := set_order.recipes(self._sets())):
+        if set_order.may_have_sets(self.file.getvalue()) and (wanted := set_order.recipes(self._sets())):
             self._met = len(self.table())
             self._pickler.dump(_Arrangement(wanted))
 

@@ -68,11 +68,10 @@ class _StandIn:
         return self.value
 
 
-def may_have_sets(data: memoryview) -> bool:
+def may_have_sets(data: bytes) -> bool:
     """Whether there are sets in a stream whose order may have to be kept."""
     if len(data) <= SMALL:
-        content = bytes(data)
-        return EMPTY in content or FROZEN in content
+        return EMPTY in data or FROZEN in data
     return FILLED.search(data) is not None or FROZEN_AFTER_OBJECT.search(data) is not None
 
 
