@@ -13,6 +13,7 @@ from typing import Any
 
 from ..own_library import KERNEL
 from .classes import is_users
+from .memory import is_collecting
 from .singletons import found, portable_path
 
 DIALECTS = frozenset({"excel", "excel-tab", "unix"})
@@ -39,7 +40,7 @@ def _umask() -> int:
 
 
 def _garbage() -> Any:
-    return gc.isenabled(), gc.get_threshold()
+    return is_collecting(), gc.get_threshold()
 
 
 def _set_garbage(before: Any) -> None:

@@ -108,7 +108,7 @@ class SnapshotWriter:
             # Before anything is quiet: for that, what a cell may have replaced is replaced once more.
             self._of_cells = self._cell_sources()
             patches = library_patches.capture(list(self._of_cells.values()), of_cells)
-            with quiet():
+            with quiet(), without_collections():  # nearly all that is made is given back before they begin again
                 id, new, lost = self._take(cell, futures, sizes, patches)
         except TooLargeError:
             self.spool.abort()
@@ -129,21 +129,6 @@ class SnapshotWriter:
             del values[LAST_RESULT]
         aliases = modules.aliases(values)
         found, stale = self._pickled(values, aliases, patches)
-        # Nearly all that is made from here on is given back before garbage is looked for again. That the user's setting
-        # for that is read before is no chance.
-        with without_collections():
-            return self._keep(values, aliases, found, stale, cell, futures, sizes)
-
-    def _keep(
-        self,
-        values: dict[str, Any],
-        aliases: dict[str, str],
-        found: dict[str, Any],
-        stale: list[Lost],
-        cell: int,
-        futures: int,
-        sizes: dict[str, int],
-    ) -> tuple[str, list[str], list[Lost]]:
         reasons: dict[str, str] = {}
         main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
         try:  # whatever looks for itself in __main__ by name must not find itself: it would not be there when loaded
