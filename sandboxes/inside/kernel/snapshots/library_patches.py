@@ -1,10 +1,11 @@
-"""What cells have put into modules and classes of libraries: replaced functions, methods that were added.
+"""What cells have put into modules, classes and objects of libraries: replaced functions, methods, entries, settings.
 
-Which attributes these are is read from the source of the cells: everything there is in all libraries cannot be
-compared with what it was. Names decide nothing but where to look; what is there is kept.
+Which attributes and containers these are is read from the source of the cells: everything there is in all libraries
+cannot be compared with what it was. Names decide nothing but where to look; what is there is kept.
 """
 
 import ast
+import contextlib
 import functools
 import importlib
 import sys
@@ -20,16 +21,30 @@ from .singletons import CurrentSession, is_of_session
 SETTERS = frozenset({"setattr", "object"})
 """What is given an object and the name of an attribute: the function, and that of `unittest.mock.patch`."""
 ACCESSORS = ("DataFrame", "Series", "Index")
-KEPT_OTHERWISE = frozenset({"sys", "builtins", "tempfile.tempdir", "warnings.filters", "matplotlib.rcParams"})
-OF_SYS = frozenset({"excepthook", "unraisablehook", "displayhook", "tracebacklimit", "ps1", "ps2"})
-"""Of `sys`, what is kept here all the same."""
+KEPT_OTHERWISE = frozenset(
+    {"builtins", "tempfile.tempdir", "warnings.filters", "matplotlib.rcParams", "gc.callbacks", "linecache.cache"}
+    | {f"sys.{name}" for name in ("path", "argv", "meta_path", "path_hooks", "path_importer_cache", "stdin", "stdout")}
+    | {f"sys.{name}" for name in ("stderr", "modules", "dont_write_bytecode", "last_value", "last_traceback")}
+)
 PREFIX = "attribute "
 """How the names of these settings begin."""
+ITEMS = "items of "
+"""How the names of those begin that are entries of containers."""
+CHANGING = frozenset(
+    {"append", "extend", "insert", "remove", "pop", "clear", "add", "discard", "update", "setdefault", "sort"}
+)
+"""Methods by which cells change a container."""
+MAX_ITEMS = 1_000
+"""Entries of a container of a library that is kept whole, because no names of entries stand in the cells."""
+MODULES = "sys.modules"
+
+Target = tuple[str, str | tuple[Any, ...]]
+"""A path of names, and an attribute, or the keys of entries; no keys: any of them."""
 
 
 @functools.lru_cache(maxsize=1_000)
-def _assigned(source: str) -> frozenset[tuple[str, str]]:
-    """What a cell assigns to: a path of names and an attribute."""
+def _assigned(source: str) -> frozenset[Target]:
+    """What a cell assigns to."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # a cell that never ran
@@ -40,19 +55,25 @@ def _assigned(source: str) -> frozenset[tuple[str, str]]:
             imported |= {one.asname: one.name for one in node.names if one.asname}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             imported |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
-    found: set[tuple[str, str]] = set()
-    for path, attribute in (pair for node in nodes for pair in _targets(node)):
+    found: set[Target] = set()
+    for path, what in (pair for node in nodes for pair in _targets(node)):
         first, dot, rest = path.partition(".")
-        found |= {(path, attribute), (imported.get(first, first) + dot + rest, attribute)}
+        both = {path, imported.get(first, first) + dot + rest}
+        found |= {(one, what) for one in both if isinstance(what, str) or "." in one}
     return frozenset(found)
 
 
-def _targets(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """What one expression of a cell sets: the names that lead to an object, and the attribute."""
+def _targets(node: ast.AST) -> Iterator[Target]:
+    """What one expression of a cell sets: the names that lead to an object, and the attribute or entries."""
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
         yield _path(node.value), node.attr
+    if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        is_key = isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Constant)
+        yield _path(node.value), (node.slice.value,) if is_key and isinstance(node.slice, ast.Constant) else ()
     if not isinstance(node, ast.Call):
         return
+    if isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
+        yield _path(node.func.value), ()
     function = _path(node.func).rpartition(".")[2]
     given = [one.value if isinstance(one, ast.Constant) else None for one in node.args[:2]]
     if function in SETTERS and len(given) == 2 and isinstance(given[1], str):
@@ -78,19 +99,57 @@ def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[st
         of_cells: What they have put where the library's own is just now; see `OwnLibrary.as_it_was`.
     """
     found: dict[str, Any] = {}
-    for source in sources:
-        for path, attribute in _assigned(source):
-            place = _place(path)
-            if place is None:
-                continue
+    targets: frozenset[Target] = frozenset().union(*map(_assigned, sources))
+    for path, what in targets:
+        if not isinstance(what, str):
+            _capture_items(path, what, found)
+        elif (place := _place(path)) is not None:
             module, inner, owner = place
-            elsewhere = not {module, f"{module}.{attribute}"}.isdisjoint(KEPT_OTHERWISE)
-            value = vars(owner).get(attribute, DELETED)
+            elsewhere = not {module, f"{module}.{what}"}.isdisjoint(KEPT_OTHERWISE)
+            value = vars(owner).get(what, DELETED)
             if not inner:
-                value = of_cells.get((module, attribute), value)
-            if value is not DELETED and (not elsewhere or (module == "sys" and attribute in OF_SYS)):
-                found[f"{PREFIX}{module}:{inner}:{attribute}"] = value
+                value = of_cells.get((module, what), value)
+            if value is not DELETED and not elsewhere:
+                found[f"{PREFIX}{module}:{inner}:{what}"] = value
+        elif "." in path:
+            _capture_of_object(path, what, found)
     return found | _accessors() | _of_builtins()
+
+
+def _in_library(path: str) -> tuple[str, str, str, Any] | None:
+    """What a library has at a path: module, path in it, name there, value; None: it is nothing of a library."""
+    owner_path, _, name = path.rpartition(".")
+    place = _place(owner_path)
+    if place is None or f"{place[0]}.{name}" in KEPT_OTHERWISE - {MODULES} or place[0] in KEPT_OTHERWISE:
+        return None
+    module, inner, owner = place
+    value = vars(owner).get(name, DELETED)
+    return None if value is DELETED or is_users(type(value)) else (module, inner, name, value)
+
+
+def _capture_of_object(path: str, attribute: str, found: dict[str, Any]) -> None:
+    """An attribute that cells have given to an object, or a function, that a library holds."""
+    known = _in_library(path)
+    if known is None or _is_place(known[3]):
+        return
+    module, inner, name, value = known
+    with contextlib.suppress(Exception):  # a property may raise anything
+        found[f"{PREFIX}{module}:{inner}:{name}.{attribute}"] = getattr(value, attribute)
+
+
+def _capture_items(path: str, keys: tuple[Any, ...], found: dict[str, Any]) -> None:
+    """Entries that cells have put into a container of a library: those of which the keys are known, or all."""
+    known = _in_library(path)
+    if known is None or not isinstance(known[3], dict | list | set):
+        return
+    module, inner, name, value = known
+    key = f"{ITEMS}{module}:{inner}:{name}"
+    if isinstance(value, dict) and keys:
+        kept = {one: value[one] for one in keys if one in value}
+        if isinstance(before := found.get(key, {}), dict):
+            found[key] = before | kept
+    elif len(value) <= MAX_ITEMS and f"{module}.{name}" != MODULES:
+        found[key] = (type(value).__name__, list(value.items() if isinstance(value, dict) else value))
 
 
 def _of_builtins() -> dict[str, Any]:
@@ -154,16 +213,31 @@ def restore(name: str, value: Any) -> None:
         AttributeError: this version of the library does not have the class.
         ImportError: the library is not there.
     """
-    module, path, attribute = name.removeprefix(PREFIX).split(":")
+    module, path, attribute = name.removeprefix(PREFIX).removeprefix(ITEMS).split(":")
     if module == "builtins":
         own_library().builtins.set(attribute, value)
         return
     owner: Any = importlib.import_module(module)
-    for part in path.split(".") if path else ():
+    *inner, attribute = [*(path.split(".") if path else []), *attribute.split(".")]
+    for part in inner:
         owner = getattr(owner, part)
+    if name.startswith(ITEMS):
+        _fill(getattr(owner, attribute), value)
+        return
     setattr(owner, attribute, value)
     if type(value).__name__ == "CachedAccessor":
         owner._accessors.add(attribute)
+
+
+def _fill(container: Any, value: Any) -> None:
+    """Put entries into a container, or all that it had in the place of what it has."""
+    if isinstance(value, dict):
+        container.update(value)
+    elif isinstance(container, list):
+        container[:] = value[1]
+    else:
+        container.clear()
+        container.update(value[1])
 
 
 def reduce_replaced(value: Any) -> Any:

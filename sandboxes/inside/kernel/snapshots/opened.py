@@ -1,6 +1,8 @@
 """Open files: reopened at their position, and never truncated."""
 
 import contextlib
+import ctypes
+import functools
 import io
 import os
 from pickle import PicklingError
@@ -43,6 +45,8 @@ def reduce_file(pickler: Any, file: Any) -> Any:
 def _path(file: Any) -> Any:
     """Where it is now: the name that it was opened with says that only until the working directory changes."""
     name = _name(file)
+    if isinstance(name, int):  # it was opened by the number of a descriptor
+        return os.readlink(f"/proc/self/fd/{file.fileno()}")
     if not isinstance(name, str) or os.path.isabs(name):
         return name
     opened = os.fstat(file.fileno())
@@ -53,8 +57,36 @@ def _path(file: Any) -> Any:
     return name
 
 
+NEWLINES = (None, "", "\n", "\r", "\r\n")
+WORD = ctypes.sizeof(ctypes.c_void_p)
+
+
 def _newline(file: Any) -> str | None:
-    return getattr(file, "_newline", None)
+    """What a text file was given for `newline`, which it keeps and does not tell."""
+    place = _place_of_newline()
+    return None if place is None else _text_at(file, place)
+
+
+def _text_at(file: Any, place: int) -> Any:
+    held = ctypes.c_void_p.from_address(id(file) + place).value
+    return None if held is None else ctypes.cast(held, ctypes.py_object).value
+
+
+@functools.cache
+def _place_of_newline() -> int | None:
+    """Where CPython has it, behind the beginning of the object; None: in this Python it is not to be found."""
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(io.TextIOWrapper(io.BytesIO(), "ascii", newline=one)) for one in NEWLINES]
+        # Texts of at most one character exist once, so their places are known; only then is the last one looked at.
+        known = [None if one is None else id(one) for one in NEWLINES[:-1]]
+        places = [
+            place
+            for place in range(object.__basicsize__, io.TextIOWrapper.__basicsize__ - WORD + 1, WORD)
+            if [ctypes.c_void_p.from_address(id(file) + place).value for file in files[:-1]] == known
+        ]
+        if len(places) == 1 and _text_at(files[-1], places[0]) == NEWLINES[-1]:
+            return places[0]
+    return None
 
 
 def _name(file: Any) -> Any:

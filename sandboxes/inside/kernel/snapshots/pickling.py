@@ -170,6 +170,8 @@ class Reducers:
             found = containers.reducer(family)
         if found is None and attributes.drops_them(kind):
             found = attributes.reduce_whole
+        if found is None and attributes.names_them(kind):
+            found = attributes.reduce_with_own
         found = found or sentinel_reducer(kind)
         self._found[kind] = found
         return found
