@@ -180,19 +180,6 @@ def _set_polars(before: Any) -> None:
     sys.modules["polars"].Config.load(before)
 
 
-def _pyarrow() -> Any:
-    """The sizes of its pools of threads, where they are not as many as it takes by itself."""
-    library: Any = sys.modules["pyarrow"]
-    now = library.cpu_count(), library.io_thread_count()
-    return None if now == (len(os.sched_getaffinity(0)), 8) else now
-
-
-def _set_pyarrow(before: Any) -> None:
-    if before is not None:
-        sys.modules["pyarrow"].set_cpu_count(before[0])
-        sys.modules["pyarrow"].set_io_thread_count(before[1])
-
-
 def _sklearn() -> Any:
     return sys.modules["sklearn"].get_config()
 
@@ -259,7 +246,6 @@ PARTS: dict[str, tuple[str, Callable[[], Any], Callable[[Any], None]]] = {
     "matplotlib settings": ("matplotlib", _matplotlib, _set_matplotlib),
     "decimal context": ("decimal", _decimal, _set_decimal),
     "polars settings": ("polars", _polars, _set_polars),
-    "pyarrow settings": ("pyarrow", _pyarrow, _set_pyarrow),
     "sklearn settings": ("sklearn", _sklearn, _set_sklearn),
     "logging levels": ("logging", _logging, _set_logging),
     "logging handlers": ("logging", _handlers, _set_handlers),

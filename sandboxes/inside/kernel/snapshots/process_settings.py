@@ -15,8 +15,12 @@ from .singletons import found, portable_path
 
 DIALECTS = frozenset({"excel", "excel-tab", "unix"})
 LEVELS = {0: "NOTSET", 10: "DEBUG", 20: "INFO", 30: "WARNING", 40: "ERROR", 50: "CRITICAL"}
+IO_THREADS = 8
+"""Threads that pyarrow has for reading when it is told nothing."""
 CONTEXT = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
-DEFAULT_CONTEXT = (28, "ROUND_HALF_EVEN", -999999, 999999, 1, 0)
+DEFAULT_IO_THREADS = 8
+"""Threads that pyarrow has for reading when it is told nothing."""
+CONTEXT = (28, "ROUND_HALF_EVEN", -999999, 999999, 1, 0)
 """The values of `decimal.DefaultContext`, as the documentation has them."""
 
 
@@ -110,6 +114,18 @@ def _set_types(before: Any) -> None:
         sys.modules["mimetypes"].add_type(kind, end)
 
 
+def _pools() -> Any:
+    """The sizes of its pools of threads, where they are not as many as it takes by itself."""
+    library: Any = sys.modules["pyarrow"]
+    now = library.cpu_count(), library.io_thread_count()
+    return None if now == (len(os.sched_getaffinity(0)), IO_THREADS) else now
+
+
+def _set_pools(before: Any) -> None:
+    sys.modules["pyarrow"].set_cpu_count(before[0])
+    sys.modules["pyarrow"].set_io_thread_count(before[1])
+
+
 def _csv() -> Any:
     library: Any = sys.modules["csv"]
     limit = library.field_size_limit()
@@ -161,12 +177,13 @@ def _logging() -> Any:
     disabled = [name for name, one in known.items() if getattr(one, "disabled", False)]
     names = {level: name for level, name in library._levelToName.items() if LEVELS.get(level) != name}
     factory = library.getLogRecordFactory()
-    kinds = {name: (type(one), _own_attributes(one)) for name, one in known.items() if is_users(type(one))}
+    of_users = {kind for kind in set(map(type, known.values())) if is_users(kind)}
+    kinds = {name: (type(one), _own_attributes(one)) for name, one in known.items() if type(one) in of_users}
     usual, named = library.getLoggerClass(), _named_handlers(known.values())
-    of_users = usual if is_users(usual) else None
-    if not (filters or disabled or names or factory is not library.LogRecord or kinds or of_users or named):
+    new = usual if is_users(usual) else None
+    if not (filters or disabled or names or factory is not library.LogRecord or kinds or new or named):
         return None
-    return filters, disabled, names, factory, kinds, of_users, named
+    return filters, disabled, names, factory, kinds, new, named
 
 
 def _own_attributes(logger: Any) -> dict[str, Any]:
@@ -239,6 +256,7 @@ OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "first weekday": ("calendar", _calendar, _set_calendar),
     "time-out of sockets": ("socket", _timeout, _set_timeout),
     "MIME types": ("mimetypes", _types, _set_types),
+    "pools of pyarrow": ("pyarrow", _pools, _set_pools),
     "csv": ("csv", _csv, _set_csv),
     "folder for temporary files": ("tempfile", _tempdir, _set_tempdir),
     "decimal's default context": ("decimal", _context, _set_context),

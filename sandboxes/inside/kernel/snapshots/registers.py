@@ -51,6 +51,8 @@ def _virtual_subclasses() -> Any:
 class _Registered:
     none_until: object = None
     """How often any classes had been registered when none of a cell was found: until it is more, there is none."""
+    colormaps: frozenset[str] = frozenset()
+    """The names of colormaps there were when none of a cell was found."""
     formats = 0
     """How many entries for formats of images there were when none of a cell was found."""
 
@@ -144,8 +146,13 @@ def _set_entries(before: Any) -> None:
 
 def _colormaps() -> Any:
     known, seaborn = sys.modules["matplotlib"].colormaps, sys.modules.get("seaborn.cm")
+    every = frozenset(known)
+    if every == _Registered.colormaps:
+        return None
     names = [name for name in known if name not in known._builtin_cmaps]
     mine = {name: known[name] for name in names if not hasattr(seaborn, name.removesuffix("_r"))}
+    if not mine:
+        _Registered.colormaps = every
     return mine or None
 
 
@@ -162,10 +169,12 @@ def _colors() -> Any:
 
 @functools.cache
 def _usual_colors() -> frozenset[str]:
-    """The names of colors that matplotlib has: those that it writes `gray` it has as `grey`, too."""
+    """The names of colors that matplotlib has: those with `gray` it has with `grey`, too."""
     library: Any = sys.modules["matplotlib.colors"]
     names = {*library.XKCD_COLORS, *library.CSS4_COLORS, *library.TABLEAU_COLORS, *library.BASE_COLORS}
-    return frozenset(names | {name.replace("gray", "grey") for name in names})
+    return frozenset(
+        names | {name.replace("gray", "grey") for name in names} | {name.replace("grey", "gray") for name in names}
+    )
 
 
 def _set_colors(before: Any) -> None:
