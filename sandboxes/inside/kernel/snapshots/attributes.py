@@ -1,10 +1,12 @@
 """Objects of cells' classes whose base takes objects apart without their attributes, as `Decimal` and `date` do."""
 
 import enum
+import functools
 from types import FunctionType
 from typing import Any
 
 from .classes import is_users
+from .library_patches import CellAttributes
 
 TAKING_APART = ("__reduce_ex__", "__reduce__")
 
@@ -18,31 +20,44 @@ def drops_them(kind: type) -> bool:
 
 
 def names_them(kind: type) -> bool:
-    """Whether a class is a cell's, and its base says which attributes are an object's state, as in requests."""
-    if not is_users(kind) or issubclass(kind, type | enum.Enum):
+    """Whether a library says which attributes are the state of its objects, as requests and pandas do."""
+    if issubclass(kind, type | enum.Enum | BaseException):
         return False
     home = next(one for one in kind.__mro__ if "__getstate__" in vars(one) or one is object)
-    return home is not object and not is_users(home)
+    return home is not object and isinstance(vars(home)["__getstate__"], FunctionType) and not is_users(home)
 
 
 def reduce_with_own(_pickler: Any, value: Any) -> Any:
-    """As its base takes it apart, and with those attributes of which no code of its base knows."""
-    reduced = value.__reduce_ex__(5)
-    named = getattr(value, "__dict__", None)
-    if not (isinstance(reduced, tuple) and named and len(reduced) > 2 and isinstance(reduced[2], dict)):
+    """As its library takes it apart, and with the attributes that are not the library's.
+
+    Those are the ones that cells assign, and of an object of a cell's class those that no code of its bases names.
+    """
+    kind: Any = type(value)
+    named: Any = getattr(value, "__dict__", None)
+    if type(named) is not dict:
         return NotImplemented
-    make, arguments, state, items, pairs = (*reduced[:5], None, None)[:5]
-    missing = named.keys() - state.keys()
-    known = _names_in_library(type(value)) if missing and len(reduced) <= 5 else missing
-    own = {name: named[name] for name in named if name in missing and name not in known}
-    return (make, arguments, (state, own, {}), items, pairs, set_whole) if own else NotImplemented
+    own = named.keys() & CellAttributes.assigned
+    if is_users(kind):
+        own |= named.keys() - _names_in_library(kind)
+    if not own:
+        return NotImplemented
+    reduced = value.__reduce_ex__(5)
+    if not (isinstance(reduced, tuple) and 2 < len(reduced) <= 5):
+        return NotImplemented
+    make, arguments, state, items, pairs = (*reduced, None, None)[:5]
+    kept = state if isinstance(state, dict) else {}
+    missing = {name: one for name, one in named.items() if name in own and name not in kept}
+    return (make, arguments, (state, missing, {}), items, pairs, set_whole) if missing else NotImplemented
 
 
-def _names_in_library(kind: type) -> set[str]:
-    """The names that stand in the code of the classes of a library that a class has for its bases."""
+@functools.lru_cache(maxsize=200)
+def _names_in_library(kind: type) -> frozenset[str]:
+    """The names that stand in the code of a class of a library, or of the bases that a class has there."""
     of_library = [one for one in kind.__mro__ if one is not object and not is_users(one)]
-    functions = [one for base in of_library for one in vars(base).values() if isinstance(one, FunctionType)]
-    return {name for function in functions for name in function.__code__.co_names}
+    values = [value for base in of_library for value in vars(base).values()]
+    functions = [getattr(one, "__func__", getattr(one, "fget", one)) for one in values]
+    codes = [one.__code__ for one in functions if isinstance(one, FunctionType)]
+    return frozenset(name for code in codes for name in code.co_names)
 
 
 def reduce_whole(_pickler: Any, value: Any) -> Any:

@@ -10,7 +10,7 @@ import weakref
 from pickle import PickleBuffer, PicklingError
 from typing import Any, ClassVar
 
-from .singletons import found, portable_path
+from .singletons import CurrentSession, found, portable_path
 
 AS_TEXT = frozenset({"BIT", "TIME WITH TIME ZONE", "UHUGEINT", "BIGNUM", "VARINT"})
 
@@ -94,9 +94,32 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
         detected, read_only = _detected(connection), _is_read_only(connection, path)
         arguments = portable_path(path), None, level, type(connection), detected, read_only
         return make_sqlite, arguments, state, None, None, set_sqlite
+    if any(_is_shared(connection, other) for other in CurrentSession.main.__dict__.values()):
+        raise PicklingError("a sqlite database in memory that several connections share; keep it in a file")
     pages = _rows(connection, "pragma page_count")[0][0]
     content = PickleBuffer(bytearray(connection.serialize() if pages else b""))
     return make_sqlite, ("", content, level, type(connection), _detected(connection)), state, None, None, set_sqlite
+
+
+def _is_shared(connection: Any, other: Any) -> bool:
+    """Whether another connection is to the same database in memory: then only one of them can begin to write."""
+    sqlite3 = sys.modules["sqlite3"]
+    if not isinstance(other, sqlite3.Connection) or other is connection:
+        return False
+    try:
+        if any(path for _, _, path in _rows(other, "pragma database_list")) or other.in_transaction:
+            return False
+        _rows(connection, "begin immediate")
+        _rows(other, "begin immediate")
+    except sqlite3.OperationalError as error:
+        return "locked" in str(error)
+    except sqlite3.Error:  # it is closed
+        return False
+    finally:
+        for one in (connection, other):
+            with contextlib.suppress(sqlite3.Error):
+                _rows(one, "rollback")
+    return False
 
 
 def _is_read_only(connection: Any, path: str) -> bool:

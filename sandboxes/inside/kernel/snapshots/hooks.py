@@ -106,6 +106,16 @@ def _set_hooks_of_threads(before: Any) -> None:
     threading.settrace(before[1])
 
 
+def _tracers() -> Any:
+    found = sys.gettrace(), sys.getprofile()
+    return found if any(one is not None and _is_hook(one) for one in found) else None
+
+
+def _set_tracers(before: Any) -> None:
+    sys.settrace(before[0])
+    sys.setprofile(before[1])
+
+
 def _finders() -> Any:
     """Finders of modules that are cells': list, place in it, finder."""
     lists: dict[str, list[Any]] = {"meta_path": sys.meta_path, "path_hooks": sys.path_hooks}
@@ -169,6 +179,7 @@ SIMPLE: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
 KEPT: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "callbacks of garbage collection": ("gc", _callbacks, _set_callbacks),
     "hooks of threads": ("threading", _hooks_of_threads, _set_hooks_of_threads),
+    "trace functions": ("sys", _tracers, _set_tracers),
     "finders of modules": ("sys", _finders, _set_finders),
     "faulthandler": ("faulthandler", _faults, _set_faults),
     "tracemalloc": ("tracemalloc", _tracing, _set_tracing),

@@ -288,7 +288,7 @@ def restore_settings(before: dict[str, Any]) -> dict[str, BaseException]:
         try:
             if name in PARTS and PARTS[name][0] in sys.modules:
                 PARTS[name][2](value)
-            elif name.startswith((library_patches.PREFIX, library_patches.ITEMS)):
+            elif name.startswith(library_patches.OF_THESE):
                 library_patches.restore(name, value)
             else:
                 process_settings.restore(name, value)

@@ -5,13 +5,14 @@ cannot be compared with what it was. Names decide nothing but where to look; wha
 """
 
 import ast
+import codecs
 import contextlib
 import functools
 import importlib
 import sys
 from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any, TypeGuard
+from typing import Any, ClassVar, TypeGuard
 
 from ..own_library import DELETED, KERNEL, own_library
 from .classes import is_users
@@ -20,7 +21,10 @@ from .singletons import CurrentSession, is_of_session
 
 SETTERS = frozenset({"setattr", "object"})
 """What is given an object and the name of an attribute: the function, and that of `unittest.mock.patch`."""
-ACCESSORS = ("DataFrame", "Series", "Index")
+ACCESSORS = {
+    "pandas": ("DataFrame", "Series", "Index"),
+    "polars": ("DataFrame", "Series", "LazyFrame", "Expr"),
+}
 KEPT_OTHERWISE = frozenset(
     {"builtins", "tempfile.tempdir", "warnings.filters", "matplotlib.rcParams", "gc.callbacks", "linecache.cache"}
     | {f"sys.{name}" for name in ("path", "argv", "meta_path", "path_hooks", "path_importer_cache", "stdin", "stdout")}
@@ -37,6 +41,22 @@ CHANGING = frozenset(
 MAX_ITEMS = 1_000
 """Entries of a container of a library that is kept whole, because no names of entries stand in the cells."""
 MODULES = "sys.modules"
+ANY = "*"
+"""In the place of the name of an attribute that is not known before the cell runs."""
+ERROR_HANDLER = "error handler "
+"""How the names of those begin that `codecs` knows."""
+OF_THESE = (PREFIX, ITEMS, ERROR_HANDLER)
+
+
+class CellAttributes:
+    """The names of attributes that cells assign, whatever they are of."""
+
+    assigned: ClassVar[frozenset[str]] = frozenset()
+
+
+class Gone:
+    """In the place of what a cell has deleted."""
+
 
 Target = tuple[str, str | tuple[Any, ...]]
 """A path of names, and an attribute, or the keys of entries; no keys: any of them."""
@@ -65,22 +85,36 @@ def _assigned(source: str) -> frozenset[Target]:
 
 def _targets(node: ast.AST) -> Iterator[Target]:
     """What one expression of a cell sets: the names that lead to an object, and the attribute or entries."""
-    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+    if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
         yield _path(node.value), node.attr
     if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
         is_key = isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Constant)
-        yield _path(node.value), (node.slice.value,) if is_key and isinstance(node.slice, ast.Constant) else ()
+        keys = (node.slice.value,) if is_key and isinstance(node.slice, ast.Constant) else ()
+        if (space := _space_of(node.value)) is not None:
+            yield _path(space), keys[0] if keys and isinstance(keys[0], str) else ANY
+        else:
+            yield _path(node.value), keys
     if not isinstance(node, ast.Call):
         return
     if isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
         yield _path(node.func.value), ()
     function = _path(node.func).rpartition(".")[2]
     given = [one.value if isinstance(one, ast.Constant) else None for one in node.args[:2]]
-    if function in SETTERS and len(given) == 2 and isinstance(given[1], str):
-        yield _path(node.args[0]), given[1]
+    if function in SETTERS and len(given) == 2:
+        yield _path(node.args[0]), given[1] if isinstance(given[1], str) else ANY
+    if function == "register_error" and given and isinstance(given[0], str):
+        yield ERROR_HANDLER, given[0]
     if function == "patch" and given and isinstance(given[0], str):  # of `unittest.mock`
         path, _, attribute = given[0].rpartition(".")
         yield path, attribute
+
+
+def _space_of(node: ast.expr) -> ast.expr | None:
+    """What `vars(x)` and `x.__dict__` are the variables of; None: it is neither."""
+    if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+        return node.value
+    is_call = isinstance(node, ast.Call) and _path(node.func) == "vars" and len(node.args) == 1
+    return node.args[0] if is_call and isinstance(node, ast.Call) else None
 
 
 def _path(node: ast.expr) -> str:
@@ -100,20 +134,48 @@ def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[st
     """
     found: dict[str, Any] = {}
     targets: frozenset[Target] = frozenset().union(*map(_assigned, sources))
+    CellAttributes.assigned = frozenset(what for _, what in targets if isinstance(what, str))
     for path, what in targets:
         if not isinstance(what, str):
             _capture_items(path, what, found)
+        elif path == ERROR_HANDLER:
+            with contextlib.suppress(LookupError):  # of a cell that did not come so far
+                found[ERROR_HANDLER + what] = codecs.lookup_error(what)
+        elif what == ANY:
+            _capture_any(path, found)
         elif (place := _place(path)) is not None:
             module, inner, owner = place
             elsewhere = not {module, f"{module}.{what}"}.isdisjoint(KEPT_OTHERWISE)
             value = vars(owner).get(what, DELETED)
             if not inner:
                 value = of_cells.get((module, what), value)
-            if value is not DELETED and not elsewhere:
-                found[f"{PREFIX}{module}:{inner}:{what}"] = value
+            if not elsewhere and (value is not DELETED or what[:2] != "__"):
+                found[f"{PREFIX}{module}:{inner}:{what}"] = Gone if value is DELETED else value
         elif "." in path:
             _capture_of_object(path, what, found)
     return found | _accessors() | _of_builtins()
+
+
+def _capture_any(path: str, found: dict[str, Any]) -> None:
+    """Functions and classes of cells that a class or a module of a library has, under whatever name."""
+    place = _place(path)
+    if place is None or place[0] in KEPT_OTHERWISE:
+        return
+    module, inner, owner = place
+    for name, value in list(vars(owner).items()):
+        if ":" not in name and f"{module}.{name}" not in KEPT_OTHERWISE and _is_made_by_cell(value):
+            found[f"{PREFIX}{module}:{inner}:{name}"] = value
+
+
+def _is_made_by_cell(value: Any) -> bool:
+    """Whether a value is a function or a class that a cell has defined, or a method made of one."""
+    inner = getattr(value, "__func__", getattr(value, "fget", value)) if isinstance(value, METHODS) else value
+    if isinstance(inner, FunctionType):
+        return inner.__globals__ is CurrentSession.main.__dict__
+    return isinstance(inner, type) and inner.__module__ == "__main__"
+
+
+METHODS = (staticmethod, classmethod, property)
 
 
 def _in_library(path: str) -> tuple[str, str, str, Any] | None:
@@ -160,12 +222,15 @@ def _of_builtins() -> dict[str, Any]:
 
 
 def _accessors() -> dict[str, Any]:
-    """The accessors of pandas that cells have registered."""
+    """The accessors of pandas, and namespaces of polars, that cells have registered."""
     found: dict[str, Any] = {}
-    kinds: list[Any] = [getattr(sys.modules.get("pandas"), name, None) for name in ACCESSORS]
+    kinds: list[Any] = [
+        getattr(sys.modules.get(library), name, None) for library, names in ACCESSORS.items() for name in names
+    ]
     for kind in kinds:
         for name in getattr(kind, "_accessors", ()):
-            accessor = getattr(vars(kind).get(name), "_accessor", None)
+            known = vars(kind).get(name)
+            accessor = getattr(known, "_ns", getattr(known, "_accessor", None))
             if isinstance(accessor, type) and is_users(accessor):
                 found[f"{PREFIX}{kind.__module__}:{kind.__qualname__}:{name}"] = vars(kind)[name]
     return found
@@ -213,6 +278,9 @@ def restore(name: str, value: Any) -> None:
         AttributeError: this version of the library does not have the class.
         ImportError: the library is not there.
     """
+    if name.startswith(ERROR_HANDLER):
+        codecs.register_error(name.removeprefix(ERROR_HANDLER), value)
+        return
     module, path, attribute = name.removeprefix(PREFIX).removeprefix(ITEMS).split(":")
     if module == "builtins":
         own_library().builtins.set(attribute, value)
@@ -224,8 +292,12 @@ def restore(name: str, value: Any) -> None:
     if name.startswith(ITEMS):
         _fill(getattr(owner, attribute), value)
         return
+    if value is Gone:
+        if attribute in vars(owner):
+            delattr(owner, attribute)
+        return
     setattr(owner, attribute, value)
-    if type(value).__name__ == "CachedAccessor":
+    if type(value).__name__ in ("CachedAccessor", "NameSpace"):
         owner._accessors.add(attribute)
 
 

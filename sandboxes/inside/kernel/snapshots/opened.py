@@ -38,7 +38,9 @@ def reduce_file(pickler: Any, file: Any) -> Any:
     name = _name(file)
     shown = "" if isinstance(name, str) and os.path.isabs(name) else name
     opened_as = getattr(file, "mode", "") if text else ""
-    more = (shown, opened_as) if opened_as not in ("", mode) else (shown,)
+    more: tuple[Any, ...] = (shown, opened_as) if opened_as not in ("", mode) else (shown,)
+    if text and file.write_through:
+        more = (shown, opened_as, True)
     return open_file, (portable_path(path), mode, place, settings, text and file.line_buffering, buffered, *more)
 
 
@@ -133,6 +135,7 @@ def open_file(
     buffered: bool,
     name: str = "",
     opened_as: str = "",
+    write_through: bool = False,
 ) -> Any:
     """Open a file where it was; one that was being written is written on, not begun again."""
     path, encoding, (errors, newline) = found(path), settings[0], settings[1:]
@@ -152,6 +155,8 @@ def open_file(
         raw.name = name
     if opened_as:
         file.mode = opened_as
+    if write_through:
+        file.reconfigure(write_through=True)
     file.seek(place)
     return file
 
@@ -173,3 +178,23 @@ def closed_file(kind: str, name: Any, mode: str, settings: Any) -> Any:
         file.mode = mode
     file.close()
     return file
+
+
+def reduce_image(pickler: Any, image: Any) -> Any:
+    """An image of several frames that is read from its file as they are asked for: which file, and which frame."""
+    if not getattr(image, "is_animated", False):
+        return NotImplemented
+    name = image.filename
+    if not isinstance(name, str) or not os.path.isfile(name):
+        raise PicklingError("an image of several frames without a file")
+    return open_image, (portable_path(name), image.tell(), image.info)
+
+
+def open_image(path: str, frame: int, info: Any) -> Any:
+    """An image at one of its frames."""
+    import PIL.Image
+
+    image = PIL.Image.open(found(path))
+    image.seek(frame)
+    image.info = info
+    return image

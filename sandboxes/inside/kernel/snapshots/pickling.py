@@ -109,6 +109,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("numpy", "generic", arrays.reduce_scalar),
     ("pytz", "BaseTzInfo", tables.reduce_timezone),
     ("sqlite3", "Connection", connections.reduce_sqlite),
+    ("PIL.ImageFile", "ImageFile", opened.reduce_image),
     ("builtins", "BaseException", errors.reduce_error),
     ("functools", "partialmethod", functions.reduce_partial_method),
     ("weakref", "finalize", refusing.refuse("a finalizer of an object")),

@@ -18,9 +18,7 @@ LEVELS = {0: "NOTSET", 10: "DEBUG", 20: "INFO", 30: "WARNING", 40: "ERROR", 50: 
 IO_THREADS = 8
 """Threads that pyarrow has for reading when it is told nothing."""
 CONTEXT = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
-DEFAULT_IO_THREADS = 8
-"""Threads that pyarrow has for reading when it is told nothing."""
-CONTEXT = (28, "ROUND_HALF_EVEN", -999999, 999999, 1, 0)
+DEFAULT_CONTEXT = (28, "ROUND_HALF_EVEN", -999999, 999999, 1, 0)
 """The values of `decimal.DefaultContext`, as the documentation has them."""
 
 
