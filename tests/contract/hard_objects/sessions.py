@@ -2,13 +2,16 @@
 
 from tests.contract.hard_objects import (
     HardSession,
+    analyses,
     classes,
     drawn,
     frames,
     habits,
+    handles,
     identity,
     language,
     modules,
+    process,
     programs,
     settings,
     stores,
@@ -16,5 +19,8 @@ from tests.contract.hard_objects import (
     values,
 )
 
-THEMES = (identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits)
+THEMES = (
+    identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits, handles,
+    process, analyses,
+)  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

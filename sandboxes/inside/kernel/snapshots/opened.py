@@ -167,11 +167,11 @@ def _reopen(path: str, flags: int) -> int:
 
 def closed_file(kind: str, name: Any, mode: str, settings: Any) -> Any:
     """A file that is closed, as most are that a variable still names."""
-    raw = io.FileIO(os.devnull, "r")
+    raw = io.FileIO(os.devnull, mode.replace("x", "w"))
     raw.name = name
     file: Any = raw
     if kind != "FileIO":
-        file = io.BufferedReader(raw)
+        file = (io.BufferedRandom if "+" in mode else io.BufferedReader if "r" in mode else io.BufferedWriter)(raw)
     if kind == "TextIOWrapper":
         encoding, errors, newline = settings
         file = io.TextIOWrapper(file, encoding=encoding, errors=errors, newline=newline)
