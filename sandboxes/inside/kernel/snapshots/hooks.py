@@ -6,12 +6,14 @@ import resource
 import signal
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
 from .classes import is_users
 from .registers import is_of_cell
+from .views import set_finalizer
 
 LIMITS = ("RLIMIT_NOFILE", "RLIMIT_CORE", "RLIMIT_STACK")
 """Limits of the process that cells may set; others are the sandbox's."""
@@ -166,6 +168,48 @@ def _set_input(before: Any) -> None:
     sys.stdin = before
 
 
+def _finalizers() -> Any:
+    """Finalizers of objects of cells' classes, or that call something of a cell, in their order."""
+    registry: Any = weakref.finalize._registry  # type: ignore[attr-defined]
+    found = []
+    for one, info in sorted(registry.items(), key=lambda pair: pair[1].index):
+        value = info.weakref()
+        if value is not None and (is_users(type(value)) or _is_hook(info.func)):
+            found.append(one)
+    return found or None
+
+
+def _set_finalizers(before: Any) -> None:
+    """Register them once more in their order: they were made as variables came that have them."""
+    for one in before:
+        at_exit, known = one.atexit, one.detach()
+        if known is not None:
+            set_finalizer(one, (*known, at_exit))
+
+
+def running() -> list[tuple[str, str, str]]:
+    """Threads and processes of cells that go on beside them: name, type, reason."""
+    found = [
+        (f"thread {one.name}", "thread", GOES_ON)
+        for one in threading.enumerate()
+        if one is not threading.main_thread() and _is_thread_of_cell(one)
+    ]
+    processes = sys.modules.get("subprocess")
+    left = [str(one.args) for one in getattr(processes, "_active", None) or ()]
+    children = [one.name for one in getattr(sys.modules.get("multiprocessing.process"), "_children", ())]
+    return found + [(f"process {name}"[:100], "process", GOES_ON) for name in left + children]
+
+
+GOES_ON = "it goes on in this process only; start it again"
+
+
+def _is_thread_of_cell(thread: Any) -> bool:
+    target = getattr(thread, "_target", None) or getattr(thread, "function", None)
+    if target is None:
+        return is_users(type(thread))
+    return isinstance(thread, threading.Timer) or _is_hook(getattr(target, "func", target))
+
+
 SIMPLE: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     **{f"limit {name}": ("resource", functools.partial(_limit, name), functools.partial(_set_limit, name))
        for name in LIMITS},
@@ -177,6 +221,7 @@ SIMPLE: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
 }  # fmt: skip
 """What is compared with the start of the session: name → module, how it is read, and how it is put back."""
 KEPT: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
+    "finalizers": ("weakref", _finalizers, _set_finalizers),
     "callbacks of garbage collection": ("gc", _callbacks, _set_callbacks),
     "hooks of threads": ("threading", _hooks_of_threads, _set_hooks_of_threads),
     "trace functions": ("sys", _tracers, _set_tracers),

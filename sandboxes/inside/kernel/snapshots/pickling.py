@@ -112,7 +112,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("PIL.ImageFile", "ImageFile", opened.reduce_image),
     ("builtins", "BaseException", errors.reduce_error),
     ("functools", "partialmethod", functions.reduce_partial_method),
-    ("weakref", "finalize", refusing.refuse("a finalizer of an object")),
+    ("weakref", "finalize", views.reduce_finalizer),
     ("threading", "Thread", refusing.refuse("a thread")),
     ("subprocess", "Popen", refusing.refuse("a child process")),
     ("multiprocessing.process", "BaseProcess", refusing.refuse("a child process")),

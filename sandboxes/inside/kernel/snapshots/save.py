@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from ..calls import restore_stubs, stub_names
-from . import interpreter_state, library_patches, manifest, module_state, modules, namespaces
+from . import hooks, interpreter_state, library_patches, manifest, module_state, modules, namespaces
 from .blobs import Spool, TooLargeError
 from .buffers import BufferWriter, blobs_of
 from .change_detection import change_detector, fast_digest
@@ -267,7 +267,8 @@ class SnapshotWriter:
             self.lost_since[shown] = (identity, since)
             kind = type(values[name])
             lost.append({"name": shown, "type": type_name(kind), "reason": reason, "cell": since})
-        for shown, (what, reason) in self._partition.named.items():
+        more = {name: (what, reason) for name, what, reason in hooks.running()}
+        for shown, (what, reason) in (self._partition.named | more).items():
             since = before.get(shown, (0, cell))[1]
             self.lost_since[shown] = (0, since)
             lost.append({"name": shown, "type": what, "reason": reason, "cell": since})
