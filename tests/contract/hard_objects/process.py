@@ -569,4 +569,61 @@ SESSIONS = {
         """,
         named="lg",
     ),
+    "threads and processes that nobody holds": session(
+        r"""
+        import threading, time, subprocess, queue
+        ticks, stop, jobs, done = [], threading.Event(), queue.Queue(), []
+        def loop():
+            while not stop.wait(0.02): ticks.append(len(ticks))
+        threading.Thread(target=loop, daemon=True, name="ticker").start()
+        def worker():
+            while True:
+                job = jobs.get()
+                if job is None: return
+                done.append(job * 2); jobs.task_done()
+        threading.Thread(target=worker, daemon=True, name="worker").start()
+        jobs.put(1); jobs.join()
+        def begin(): subprocess.Popen(["sleep", "600"])
+        begin(); later = threading.Timer(3600, done.append, ["late"]); later.name = "later"; later.start(); del later
+        """,
+        r"""
+        [t.name for t in threading.enumerate() if t.name in ("ticker", "worker")]
+        jobs.put(5); time.sleep(0.3) ;; done
+        stop.set() ;; stop.is_set()
+        n = len(ticks); time.sleep(0.1) ;; len(ticks) >= n
+        """,
+        named="ticker worker later 600 jobs stop",
+    ),
+    "finalizers, deleters and weak things without a name": session(
+        r"""
+        import weakref, gc, os, pathlib
+        log = []
+        class Resource:
+            live = weakref.WeakSet()
+            def __init__(self, name): self.name = name; Resource.live.add(self); pathlib.Path(name).touch(); weakref.finalize(self, self._clean, name)
+            @staticmethod
+            def _clean(name): log.append(f"clean {name}"); os.path.exists(name) and os.remove(name)
+        class Loud:
+            def __init__(self, n): self.n = n
+            def __del__(self): log.append(f"del {self.n}")
+        a, b = Resource("a.lock"), Resource("b.lock"); loud, tmp = Loud(1), Loud(2); del tmp
+        class Node:
+            def __init__(self, v, parent=None): self.v, self.kids = v, []; self.parent = weakref.ref(parent) if parent else None; parent and parent.kids.append(self)
+        root = Node("r"); kid = Node("k", root); proxy = weakref.proxy(root); cache = weakref.WeakValueDictionary(); cache["a"] = a
+        by = weakref.WeakKeyDictionary({root: ["meta"]})
+        class Slotted:
+            __slots__ = ("x", "__weakref__")
+        s = Slotted(); s.x = 1; ws = weakref.ref(s)
+        weakref.finalize(b, log.append, "b went")
+        """,
+        r"""
+        log, sorted(os.listdir("."))[:2]
+        kid.parent() is root, proxy.v, by[root], ws() is s, cache["a"] is a
+        sorted(r.name for r in Resource.live)
+        del b; gc.collect() ;; log
+        os.path.exists("b.lock"), os.path.exists("a.lock"), len(Resource.live)
+        del loud ;; log[-1]
+        cache.pop("a", None); del a; gc.collect() ;; log[-1]
+        """,
+    ),
 }

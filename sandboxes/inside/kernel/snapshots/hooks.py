@@ -195,9 +195,13 @@ def running() -> list[tuple[str, str, str]]:
         if one is not threading.main_thread() and _is_thread_of_cell(one)
     ]
     processes = sys.modules.get("subprocess")
-    left = [str(one.args) for one in getattr(processes, "_active", None) or ()]
+    left = [_command(one.args) for one in getattr(processes, "_active", None) or ()]
     children = [one.name for one in getattr(sys.modules.get("multiprocessing.process"), "_children", ())]
     return found + [(f"process {name}"[:100], "process", GOES_ON) for name in left + children]
+
+
+def _command(arguments: Any) -> str:
+    return " ".join(map(str, arguments)) if isinstance(arguments, list | tuple) else str(arguments)
 
 
 GOES_ON = "it goes on in this process only; start it again"
