@@ -30,16 +30,14 @@ def names_them(kind: type) -> bool:
 def reduce_with_own(_pickler: Any, value: Any) -> Any:
     """As its library takes it apart, and with the attributes that are not the library's.
 
-    Those are the ones that cells assign, and of an object of a cell's class those that no code of its bases names.
+    Those are the ones that no code of its class there names, and, unless its class is a cell's, that cells assign.
     """
     kind: Any = type(value)
     named: Any = getattr(value, "__dict__", None)
     if type(named) is not dict:
         return NotImplemented
-    own = named.keys() & CellAttributes.assigned
-    if is_users(kind):
-        own |= named.keys() - _names_in_library(kind)
-    if not own:
+    own = set(named) if is_users(kind) else named.keys() & CellAttributes.assigned
+    if not own or not (own := own - _names_in_library(kind)):
         return NotImplemented
     reduced = value.__reduce_ex__(5)
     if not (isinstance(reduced, tuple) and 2 < len(reduced) <= 5):

@@ -104,21 +104,21 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
 def _is_shared(connection: Any, other: Any) -> bool:
     """Whether another connection is to the same database in memory: then only one of them can begin to write."""
     sqlite3 = sys.modules["sqlite3"]
-    if not isinstance(other, sqlite3.Connection) or other is connection:
+    if other is connection or not issubclass(type(other), sqlite3.Connection):
         return False
     try:
-        if any(path for _, _, path in _rows(other, "pragma database_list")) or other.in_transaction:
+        if other.in_transaction or any(path for _, _, path in _rows(other, "pragma database_list")):
             return False
         _rows(connection, "begin immediate")
-        _rows(other, "begin immediate")
+        try:
+            _rows(other, "begin immediate")
+            _rows(other, "rollback")
+        finally:
+            _rows(connection, "rollback")
     except sqlite3.OperationalError as error:
         return "locked" in str(error)
     except sqlite3.Error:  # it is closed
         return False
-    finally:
-        for one in (connection, other):
-            with contextlib.suppress(sqlite3.Error):
-                _rows(one, "rollback")
     return False
 
 

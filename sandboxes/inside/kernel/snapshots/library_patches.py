@@ -26,9 +26,11 @@ ACCESSORS = {
     "polars": ("DataFrame", "Series", "LazyFrame", "Expr"),
 }
 KEPT_OTHERWISE = frozenset(
-    {"builtins", "tempfile.tempdir", "warnings.filters", "matplotlib.rcParams", "gc.callbacks", "linecache.cache"}
+    {"builtins", "tempfile.tempdir", "warnings.filters", "gc.callbacks", "linecache.cache"}
+    | {"matplotlib.rcParams", "matplotlib.pyplot.rcParams"}
     | {f"sys.{name}" for name in ("path", "argv", "meta_path", "path_hooks", "path_importer_cache", "stdin", "stdout")}
-    | {f"sys.{name}" for name in ("stderr", "modules", "dont_write_bytecode", "last_value", "last_traceback")}
+    | {f"sys.{name}" for name in ("stderr", "modules", "dont_write_bytecode")}
+    | {f"sys.last_{name}" for name in ("value", "type", "traceback", "exc")}
 )
 PREFIX = "attribute "
 """How the names of these settings begin."""
@@ -43,6 +45,8 @@ MAX_ITEMS = 1_000
 MODULES = "sys.modules"
 ANY = "*"
 """In the place of the name of an attribute that is not known before the cell runs."""
+DELETING = "del "
+"""Before the name of an attribute that a cell deletes."""
 ERROR_HANDLER = "error handler "
 """How the names of those begin that `codecs` knows."""
 OF_THESE = (PREFIX, ITEMS, ERROR_HANDLER)
@@ -86,7 +90,7 @@ def _assigned(source: str) -> frozenset[Target]:
 def _targets(node: ast.AST) -> Iterator[Target]:
     """What one expression of a cell sets: the names that lead to an object, and the attribute or entries."""
     if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-        yield _path(node.value), node.attr
+        yield _path(node.value), node.attr if isinstance(node.ctx, ast.Store) else DELETING + node.attr
     if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
         is_key = isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Constant)
         keys = (node.slice.value,) if is_key and isinstance(node.slice, ast.Constant) else ()
@@ -143,17 +147,26 @@ def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[st
                 found[ERROR_HANDLER + what] = codecs.lookup_error(what)
         elif what == ANY:
             _capture_any(path, found)
+        elif what.startswith(DELETING):
+            _capture_deleted(path, what.removeprefix(DELETING), found)
         elif (place := _place(path)) is not None:
             module, inner, owner = place
             elsewhere = not {module, f"{module}.{what}"}.isdisjoint(KEPT_OTHERWISE)
             value = vars(owner).get(what, DELETED)
             if not inner:
                 value = of_cells.get((module, what), value)
-            if not elsewhere and (value is not DELETED or what[:2] != "__"):
-                found[f"{PREFIX}{module}:{inner}:{what}"] = Gone if value is DELETED else value
+            if value is not DELETED and not elsewhere:
+                found[f"{PREFIX}{module}:{inner}:{what}"] = value
         elif "." in path:
             _capture_of_object(path, what, found)
     return found | _accessors() | _of_builtins()
+
+
+def _capture_deleted(path: str, attribute: str, found: dict[str, Any]) -> None:
+    """That a cell has deleted an attribute of a library, which is still not there."""
+    place = _place(path)
+    if place is not None and attribute not in vars(place[2]) and place[0] not in KEPT_OTHERWISE:
+        found[f"{PREFIX}{place[0]}:{place[1]}:{attribute}"] = Gone
 
 
 def _capture_any(path: str, found: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ class Detached:
             imported: Those that were imported from files of the session.
             values: Its variables.
         """
-        gone = [one for one in imported.values() if not os.path.exists(str(one.__file__))]
+        gone = [one for one in imported.values() if not os.path.exists(str(one.__file__)) and not _is_archived(one)]
         held = [one for one in values.values() if type(one) is ModuleType]
         gone += [one for one in held if sys.modules.get(one.__name__) is not one and is_of_session(_file_of(one))]
         cls.known = {id(one): one for one in gone}
@@ -35,6 +35,10 @@ class Detached:
     def names(cls) -> list[str]:
         """The names under which an import would find them, if it found them."""
         return [one.__name__ for one in cls.known.values() if sys.modules.get(one.__name__) is one]
+
+
+def _is_archived(module: ModuleType) -> bool:
+    return os.path.exists(str(getattr(module.__loader__, "archive", "")))
 
 
 def _file_of(module: ModuleType) -> Any:

@@ -167,17 +167,22 @@ def _reopen(path: str, flags: int) -> int:
 
 def closed_file(kind: str, name: Any, mode: str, settings: Any) -> Any:
     """A file that is closed, as most are that a variable still names."""
-    raw = io.FileIO(os.devnull, mode.replace("x", "w"))
+    mode_of_raw = mode.replace("x", "w") if mode.rstrip("+") in ("r", "w", "a", "x") else "r"
+    raw = io.FileIO(os.devnull, mode_of_raw)
     raw.name = name
     file: Any = raw
     if kind != "FileIO":
-        file = (io.BufferedRandom if "+" in mode else io.BufferedReader if "r" in mode else io.BufferedWriter)(raw)
+        file = _buffered(mode_of_raw)(raw)
     if kind == "TextIOWrapper":
         encoding, errors, newline = settings
         file = io.TextIOWrapper(file, encoding=encoding, errors=errors, newline=newline)
         file.mode = mode
     file.close()
     return file
+
+
+def _buffered(mode: str) -> Any:
+    return io.BufferedRandom if "+" in mode else io.BufferedReader if "r" in mode else io.BufferedWriter
 
 
 def reduce_image(pickler: Any, image: Any) -> Any:
