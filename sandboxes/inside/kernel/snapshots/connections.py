@@ -146,7 +146,7 @@ def _is_read_only(connection: Any, path: str) -> bool:
 def _is_read_somewhere(path: str) -> bool:
     """Whether this process has a file open for reading only."""
     full = os.path.realpath(path)
-    for descriptor in os.listdir("/proc/self/fd"):
+    for descriptor in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ():
         with contextlib.suppress(OSError):
             if os.readlink(f"/proc/self/fd/{descriptor}") == full:
                 flags = fcntl.fcntl(int(descriptor), fcntl.F_GETFL)

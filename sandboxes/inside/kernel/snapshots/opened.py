@@ -48,7 +48,8 @@ def _path(file: Any) -> Any:
     """Where it is now: the name that it was opened with says that only until the working directory changes."""
     name = _name(file)
     if isinstance(name, int):  # it was opened by the number of a descriptor
-        return os.readlink(f"/proc/self/fd/{file.fileno()}")
+        with contextlib.suppress(OSError):
+            return os.readlink(f"/proc/self/fd/{file.fileno()}")
     if not isinstance(name, str) or os.path.isabs(name):
         return name
     opened = os.fstat(file.fileno())

@@ -226,7 +226,7 @@ def _is_of_library(value: Any, logger: str) -> bool:
     return home == KERNEL or (bool(logger) and home == logger.split(".")[0] and not is_users(kind))
 
 
-OWN_WARNING = warnings._showwarnmsg_impl  # type: ignore[attr-defined]
+OWN_WARNING = getattr(warnings, "_showwarnmsg_impl", None)
 
 
 def _recording() -> Any:
