@@ -10,6 +10,7 @@ from tests.contract.hard_objects import (
     handles,
     identity,
     language,
+    libraries,
     modules,
     process,
     programs,
@@ -21,6 +22,6 @@ from tests.contract.hard_objects import (
 
 THEMES = (
     identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits, handles,
-    process, analyses,
+    process, libraries, analyses,
 )  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}
