@@ -185,6 +185,22 @@ async def test_polars_and_pyarrow(steps: Steps) -> None:
     )
 
 
+@pytest.mark.parametrize("steps", ["local"], indirect=True)
+async def test_a_snapshot_leaves_open_transactions_alone(steps: Steps) -> None:
+    await steps.run("""
+        import sqlite3
+        plain, busy, filed = sqlite3.connect(":memory:"), sqlite3.connect(":memory:"), sqlite3.connect("f.db")
+        for one in (plain, busy, filed): one.execute("create table t (a)"); one.commit()
+        for one in (busy, filed): one.execute("insert into t values (1)")
+    """)
+    taken = await steps.keep()
+    assert {one.name for one in taken.lost} == {"busy", "filed", "one"}
+    printed = await steps.run(
+        "print([(c.in_transaction, c.execute('select * from t').fetchall()) for c in (busy, filed)])"
+    )
+    assert printed == "[(True, [(1,)]), (True, [(1,)])]\n"
+
+
 async def test_sqlite_in_memory_and_by_path(steps: Steps) -> None:
     await steps.run("""
         import sqlite3

@@ -2,13 +2,17 @@
 
 from tests.contract.hard_objects import (
     HardSession,
+    analyses,
     classes,
     drawn,
     frames,
     habits,
+    handles,
     identity,
     language,
+    libraries,
     modules,
+    process,
     programs,
     settings,
     stores,
@@ -16,5 +20,8 @@ from tests.contract.hard_objects import (
     values,
 )
 
-THEMES = (identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits)
+THEMES = (
+    identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits, handles,
+    process, libraries, analyses,
+)  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

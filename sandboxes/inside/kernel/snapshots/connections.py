@@ -1,6 +1,7 @@
 """Database connections: one in memory with its tables, one to a file by its path."""
 
 import contextlib
+import fcntl
 import functools
 import os
 import secrets
@@ -9,7 +10,7 @@ import weakref
 from pickle import PickleBuffer, PicklingError
 from typing import Any, ClassVar
 
-from .singletons import found, portable_path
+from .singletons import CurrentSession, found, portable_path
 
 AS_TEXT = frozenset({"BIT", "TIME WITH TIME ZONE", "UHUGEINT", "BIGNUM", "VARINT"})
 
@@ -90,11 +91,68 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     path = next(path for name, path in databases if name == "main")
     level = connection.isolation_level
     if path and os.path.exists(path):  # one that was deserialized has the path of a file that never was
-        arguments = portable_path(path), None, level, type(connection), _detected(connection)
+        detected, read_only = _detected(connection), _is_read_only(connection, path)
+        arguments = portable_path(path), None, level, type(connection), detected, read_only
         return make_sqlite, arguments, state, None, None, set_sqlite
+    if any(_is_shared(connection, other) for other in CurrentSession.main.__dict__.values()):
+        raise PicklingError("a sqlite database in memory that several connections share; keep it in a file")
     pages = _rows(connection, "pragma page_count")[0][0]
     content = PickleBuffer(bytearray(connection.serialize() if pages else b""))
     return make_sqlite, ("", content, level, type(connection), _detected(connection)), state, None, None, set_sqlite
+
+
+def _is_shared(connection: Any, other: Any) -> bool:
+    """Whether another connection is to the same database in memory: then only one of them can begin to write."""
+    sqlite3 = sys.modules["sqlite3"]
+    if other is connection or not issubclass(type(other), sqlite3.Connection):
+        return False
+    try:
+        if other.in_transaction or any(path for _, _, path in _rows(other, "pragma database_list")):
+            return False
+        _rows(connection, "begin immediate")
+        try:
+            _rows(other, "begin immediate")
+            _rows(other, "rollback")
+        finally:
+            _rows(connection, "rollback")
+    except sqlite3.OperationalError as error:
+        return "locked" in str(error)
+    except sqlite3.Error:  # it is closed
+        return False
+    return False
+
+
+def _is_read_only(connection: Any, path: str) -> bool:
+    """Whether it was opened with `mode=ro`: that is tried out where the file is open for reading only."""
+    if not _is_read_somewhere(path):
+        return False
+    before = {name: _rows(connection, f"pragma {name}")[0][0] for name in ("busy_timeout", "query_only")}
+    try:
+        for name in before:
+            _rows(connection, f"pragma {name} = 0")
+        _rows(connection, "begin immediate")
+        version = _rows(connection, "pragma user_version")[0][0]
+        _rows(connection, f"pragma user_version = {version}")
+    except sys.modules["sqlite3"].OperationalError as error:  # or another connection writes
+        return "readonly" in str(error)
+    finally:
+        if connection.in_transaction:
+            _rows(connection, "rollback")
+        for name, value in before.items():
+            _rows(connection, f"pragma {name} = {value}")
+    return False
+
+
+def _is_read_somewhere(path: str) -> bool:
+    """Whether this process has a file open for reading only."""
+    full = os.path.realpath(path)
+    for descriptor in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ():
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/self/fd/{descriptor}") == full:
+                flags = fcntl.fcntl(int(descriptor), fcntl.F_GETFL)
+                if flags & os.O_ACCMODE == os.O_RDONLY:
+                    return True
+    return False
 
 
 def _detected(connection: Any) -> int:
@@ -129,14 +187,20 @@ def _existing(path: str) -> str:
     return path
 
 
-def make_sqlite(path: str, content: Any, level: Any, kind: Any, detect: int = 0) -> Any:
+def make_sqlite(path: str, content: Any, level: Any, kind: Any, detect: int = 0, read_only: bool = False) -> Any:
     """A connection to a file, or to a database in memory with that content."""
     import sqlite3
+    from urllib.parse import quote
 
     path = _existing(path)
     # Whether other threads may use it cannot be asked of a connection; so they may.
     connection = sqlite3.connect(
-        path or ":memory:", isolation_level=level, check_same_thread=False, factory=kind, detect_types=detect
+        f"file:{quote(path)}?mode=ro" if read_only else path or ":memory:",
+        isolation_level=level,
+        check_same_thread=False,
+        factory=kind,
+        detect_types=detect,
+        uri=read_only,
     )
     if content is not None:
         data = bytes(content)

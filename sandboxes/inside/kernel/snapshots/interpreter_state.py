@@ -96,7 +96,7 @@ def _set_numpy_random(before: Any) -> None:
 
 def _numpy() -> Any:
     numpy = sys.modules["numpy"]
-    return numpy.get_printoptions(), numpy.geterr(), numpy.geterrcall()
+    return numpy.get_printoptions(), numpy.geterr(), numpy.geterrcall(), numpy.getbufsize()
 
 
 def _set_numpy(before: Any) -> None:
@@ -104,6 +104,8 @@ def _set_numpy(before: Any) -> None:
     numpy.set_printoptions(**{name: value for name, value in before[0].items() if name != "override_repr"})
     numpy.seterr(**before[1])
     numpy.seterrcall(before[2] if len(before) > 2 else None)
+    if len(before) > 3 and before[3] != numpy.getbufsize():
+        numpy.setbufsize(before[3])
 
 
 def _pandas() -> Any:
@@ -111,7 +113,7 @@ def _pandas() -> Any:
     deprecated, found = config._deprecated_options, dict[str, Any]()
     values = dict(_leaves(config._global_config, ""))
     for key, option in config._registered_options.items():
-        if key in deprecated:
+        if key in deprecated and (key not in values or deprecated[key].rkey):
             continue
         value = values[key] if key in values else config.get_option(key)  # one that is a dict itself
         if value is not option.defval and value != option.defval:
@@ -130,8 +132,10 @@ def _leaves(options: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:
 
 def _set_pandas(before: Any) -> None:
     config = sys.modules["pandas._config.config"]
-    for key, value in before.items():
-        config.set_option(key, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an option may be one that will go
+        for key, value in before.items():
+            config.set_option(key, value)
 
 
 def _matplotlib() -> Any:
@@ -140,14 +144,14 @@ def _matplotlib() -> Any:
     return {
         key: value
         for key, value in dict.items(settings)
-        if (value is not usual.get(key) and value != usual.get(key)) and not key.startswith(("backend", "interactive"))
+        if (value is not usual.get(key) and value != usual.get(key)) and not key.startswith("backend")
     }
 
 
 def _set_matplotlib(before: Any) -> None:
     settings, default = sys.modules["matplotlib"].rcParams, sys.modules["matplotlib"].rcParamsDefault
     for key, value in dict.items(default):
-        if not key.startswith(("backend", "interactive")):
+        if not key.startswith("backend"):
             dict.__setitem__(settings, key, before.get(key, value))
 
 
@@ -284,7 +288,7 @@ def restore_settings(before: dict[str, Any]) -> dict[str, BaseException]:
         try:
             if name in PARTS and PARTS[name][0] in sys.modules:
                 PARTS[name][2](value)
-            elif name.startswith(library_patches.PREFIX):
+            elif name.startswith(library_patches.OF_THESE):
                 library_patches.restore(name, value)
             else:
                 process_settings.restore(name, value)

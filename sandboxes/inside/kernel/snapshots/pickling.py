@@ -109,9 +109,10 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("numpy", "generic", arrays.reduce_scalar),
     ("pytz", "BaseTzInfo", tables.reduce_timezone),
     ("sqlite3", "Connection", connections.reduce_sqlite),
+    ("PIL.ImageFile", "ImageFile", opened.reduce_image),
     ("builtins", "BaseException", errors.reduce_error),
     ("functools", "partialmethod", functions.reduce_partial_method),
-    ("weakref", "finalize", refusing.refuse("a finalizer of an object")),
+    ("weakref", "finalize", views.reduce_finalizer),
     ("threading", "Thread", refusing.refuse("a thread")),
     ("subprocess", "Popen", refusing.refuse("a child process")),
     ("multiprocessing.process", "BaseProcess", refusing.refuse("a child process")),
@@ -145,6 +146,8 @@ class _KnownKinds(dict[type, Reduce | None]):
             found = containers.reducer(family)
         if found is None and attributes.drops_them(kind):
             found = attributes.reduce_whole
+        if found is None and attributes.names_them(kind):
+            found = attributes.reduce_with_own
         self[kind] = found = found or sentinel_reducer(kind)
         return found
 
