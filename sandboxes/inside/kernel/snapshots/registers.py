@@ -146,7 +146,7 @@ def _set_entries(before: Any) -> None:
 
 def _colormaps() -> Any:
     known, seaborn = sys.modules["matplotlib"].colormaps, sys.modules.get("seaborn.cm")
-    every = frozenset(known)
+    every = frozenset(known._cmaps)
     if every == _Registered.colormaps:
         return None
     names = [name for name in known if name not in known._builtin_cmaps]
