@@ -1,0 +1,306 @@
+"""Says whether anything ran on a duckdb database since it was last looked at, and which connections share one.
+
+Each statement, on whichever connection and from whichever thread, takes the next of its database's query numbers, and
+whatever makes a function the next of its transaction numbers. So two numbers tell that nothing ran, if what was running
+before had ended: results that are still being fetched change nothing, and with a second thread nothing is remembered.
+What no number tells: switching a connection's profile on, of which the connection is asked, and loading an extension by
+a call, which the system's linker is asked of. Whether the numbers of this version of duckdb say what they must is tried
+out on a database of its own, before they are relied on; where they do not, everything counts as having run.
+"""
+
+import contextlib
+import ctypes
+import functools
+import secrets
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from .memory import without_collections
+from .unchanged_objects import is_quiet
+
+Numbers = tuple[int, int]
+NUMBERS = "select current_query_id(), current_transaction_id()"
+SETTINGS = "select name, value from duckdb_settings() where value is not null"
+MAKE_ENTRY = "create temp view stepwell_entry as select 1"
+ENTRY_NUMBER = "select view_oid from duckdb_views() where temporary and view_name = 'stepwell_entry'"
+CONNECTIONS = "select * from duckdb_connection_count()"
+FUNCTIONS = (
+    "select distinct function_name, not internal from duckdb_functions() where (not internal and function_type like "
+    "'%macro') or (internal and function_type = 'scalar' and description is null and parameters[1] = 'col0')"
+)
+"""Macros, and functions of Python, whose parameters duckdb gives names; with whether it is a macro."""
+
+
+class Database:
+    """A duckdb database, which several connections and their cursors may share."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        """It is another one whenever anything may have run."""
+        self.content: tuple[int, Any] = (-1, None)
+        """What was found in it, and at which version."""
+        self._next: Numbers | None = None
+        """The numbers that the next statement has if nothing else runs before it."""
+        self._libraries = -1
+        self._entries = Entries()
+
+    def look(self, connection: Any) -> int:
+        """The version that it has now.
+
+        Args:
+            connection: One to it.
+        """
+        numbers, libraries = self._numbers(connection), _libraries()
+        if numbers is None or numbers != self._next or libraries != self._libraries:
+            self.version += 1
+        self._next, self._libraries = _after(numbers), libraries
+        return self.version
+
+    @contextlib.contextmanager
+    def asked(self, connection: Any) -> Iterator[None]:
+        """Let the kernel ask whatever it likes: if nobody else can have run anything, the version stays."""
+        self._next, quiet = None, counts() and is_quiet()
+        with without_collections():
+            yield
+            if not quiet or not is_quiet():
+                self._entries.forget()
+                return
+            self._entries.note(connection)
+            self._next = _after(self._numbers(connection))
+
+    def functions(self, connection: Any) -> list[tuple[str, bool]]:
+        """The functions of Python and the macros in it, with whether it is a macro; within `asked`.
+
+        Duckdb lists its own 3,000 with them, so it is asked only if any entry of its catalog was made.
+        """
+        if self._entries.are_as_noted(connection):
+            return []
+        with contextlib.closing(connection.cursor()) as cursor:
+            found: list[tuple[str, bool]] = cursor.execute(FUNCTIONS).fetchall()
+        self._entries.forget()
+        if not found and counts() and is_quiet():
+            self._entries.begin(connection)
+        return found
+
+    def has(self, connection: Any) -> bool:
+        """Whether a connection is one to it."""
+        self._entries.forget()
+        for mine in [one() for one in Seen.all if one.database is self]:
+            if not (counts() and is_quiet()):
+                return _is_open(mine) and _share(mine, connection)
+            self.look(mine)
+            if self._next is not None:  # else it is closed
+                expected, theirs, now = self._next, _numbers_of(connection), self._numbers(mine)
+                self._next = _after(now)
+                return theirs is not None and theirs == expected and now == _after(theirs)
+        return False
+
+    def _numbers(self, connection: Any) -> Numbers | None:
+        if not counts():
+            return None
+        self._entries.cursors += 1
+        return _numbers_of(connection)
+
+
+class Entries:
+    """Tells whether any entry of a catalog was made, of which each new one has a higher number.
+
+    A cursor and the temporary view that is made on it to see a number take some, too: how many is tried out.
+    """
+
+    def __init__(self) -> None:
+        self.cursors = 0
+        """Cursors of the kernel since the last entry was noted."""
+        self._last = -1
+        self._of_cursor = self._of_entry = 0
+        """How many numbers a cursor takes, and an entry with its cursor; 0: it is not known."""
+
+    def forget(self) -> None:
+        """Say nothing until it begins once more."""
+        self._last, self._of_entry = -1, 0
+
+    def begin(self, connection: Any) -> None:
+        """Learn how many numbers are taken; what is noted next is what others are compared with.
+
+        With other connections nothing is: a transaction of theirs may hold an entry that has its number already.
+        """
+        if not _is_alone(connection):
+            return
+        _entry_number(connection)  # with the first one, duckdb makes entries of its own
+        first, second, third = (_entry_number(connection) for _ in range(3))
+        connection.cursor().close()
+        fourth = _entry_number(connection)
+        if -1 not in (first, second, third, fourth) and third - second == second - first > 0:
+            self._of_entry, self._of_cursor = third - second, fourth - third - (third - second)
+
+    def note(self, connection: Any) -> None:
+        """Note the number that an entry has now."""
+        self._last, self.cursors = _entry_number(connection) if self._of_entry else -1, 0
+
+    def are_as_noted(self, connection: Any) -> bool:
+        """Whether none was made since."""
+        expected = self._last + self._of_entry + self.cursors * self._of_cursor
+        return self._last >= 0 and _entry_number(connection) == expected
+
+
+class Seen:
+    """A connection that was seen."""
+
+    all: ClassVar[list["Seen"]] = []
+
+    def __init__(self, connection: Any, database: Database) -> None:
+        self._connection = weakref.ref(connection, self._gone)
+        self.database = database
+        self.answer: tuple[int, Any] = (-1, None)
+        """What it answered, and at which version of its database."""
+
+    def __call__(self) -> Any:
+        """The connection; None: it is gone."""
+        return self._connection()
+
+    def _gone(self, _: Any) -> None:
+        """Let go of what was found in its database."""
+        with contextlib.suppress(ValueError):
+            self.all.remove(self)
+
+    @classmethod
+    def of(cls, connection: Any) -> "Seen":
+        """What is known of a connection that is open."""
+        for one in cls.all:
+            if one() is connection:
+                return one
+        known = dict.fromkeys(one.database for one in cls.all)
+        same = next((database for database in known if database.has(connection)), None)
+        cls.all.append(seen := cls(connection, same or Database()))
+        return seen
+
+
+def _after(numbers: Numbers | None) -> Numbers | None:
+    return None if numbers is None else (numbers[0] + 1, numbers[1] + 1)
+
+
+def _numbers_of(connection: Any) -> Numbers | None:
+    """The numbers of a statement that is run now; None: there are none, or it is closed."""
+    try:
+        with contextlib.closing(connection.cursor()) as cursor:
+            query, transaction = cursor.execute(NUMBERS).fetchone()
+    except Exception:  # another version, or closed
+        return None
+    return query, transaction
+
+
+def has_profile(connection: Any) -> bool:
+    """Whether a connection may keep a profile of its statements, which is switched on without a statement."""
+    ask = getattr(connection, "get_profiling_information", None)
+    if ask is None:
+        return hasattr(connection, "enable_profiling")
+    try:
+        return "".join(str(ask()).split()) != '{"result":"disabled"}'
+    except Exception:  # closed
+        return True
+
+
+def _is_open(connection: Any) -> bool:
+    try:
+        connection.cursor().close()
+    except Exception:
+        return False
+    return True
+
+
+def _entry_number(connection: Any) -> int:
+    """The number of an entry of the catalog that is made now; -1: it cannot be made."""
+    try:
+        with contextlib.closing(connection.cursor()) as cursor:
+            cursor.execute(MAKE_ENTRY)
+            return int(cursor.execute(ENTRY_NUMBER).fetchone()[0])
+    except Exception:
+        return -1
+
+
+def _is_alone(connection: Any) -> bool:
+    """Whether a database has no other connection."""
+    try:
+        with contextlib.closing(connection.cursor()) as cursor:
+            return bool(cursor.execute(CONNECTIONS).fetchone() == (2,))
+    except Exception:  # another version
+        return False
+
+
+def _share(one: Any, other: Any) -> bool:
+    """Whether what is made through one connection is seen through the other."""
+    name = f"stepwell_{secrets.token_hex(8)}"
+    try:
+        maker, looker = one.cursor(), other.cursor()
+        maker.execute(f"create schema {name}")
+    except Exception:  # closed, or to a file that may only be read
+        return False
+    try:
+        return bool(looker.execute("select 1 from duckdb_schemas() where schema_name = ?", [name]).fetchone())
+    finally:
+        maker.execute(f"drop schema {name}")
+
+
+@functools.cache
+def _usual() -> tuple[dict[str, str], bool]:
+    with contextlib.closing(sys.modules["duckdb"].connect(":memory:")) as connection:
+        settings = dict(connection.execute(SETTINGS).fetchall())
+        try:
+            return settings, _are_true(connection)
+        except Exception:  # a version that does something else
+            return settings, False
+
+
+def usual_settings() -> dict[str, str]:
+    """Those of a database that nobody has changed."""
+    return _usual()[0]
+
+
+def counts() -> bool:
+    """Whether the numbers of this version say what they must."""
+    return _usual()[1]
+
+
+TRIED = ("set default_order = 'DESC'", "begin", "rollback")
+
+
+def _are_true(connection: Any) -> bool:
+    """Whether the numbers of a database that nobody else has follow each other, but where something ran."""
+    with contextlib.closing(connection.cursor()) as other:
+        first, second = _numbers_of(connection), _numbers_of(other)
+        if first is None or second != _after(first):
+            return False
+        if not all(_moves(connection, functools.partial(other.execute, ask)) for ask in TRIED):
+            return False
+    entries = Entries()
+    entries.begin(connection)
+    entries.note(connection)
+    connection.execute("create macro stepwell_macro(x) as x")
+    return not entries.are_as_noted(connection)
+
+
+def _moves(connection: Any, act: Callable[[], object]) -> bool:
+    expected = _after(_numbers_of(connection))
+    act()
+    return _numbers_of(connection) != expected
+
+
+class _Loaded(ctypes.Structure):
+    _fields_ = (("before", ctypes.c_byte * 32), ("added", ctypes.c_ulonglong), ("removed", ctypes.c_ulonglong))
+    """The last two of what the linker says of each library are about all of them."""
+
+
+def _libraries() -> int:
+    """How many libraries were ever loaded into this process: an extension is one."""
+    found: list[int] = []
+
+    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Loaded), ctypes.c_size_t, ctypes.c_void_p)  # type: ignore[untyped-decorator]
+    def note(library: Any, size: int, _: Any) -> int:
+        if size >= ctypes.sizeof(_Loaded):
+            found.append(int(library.contents.added))
+        return 1
+
+    ctypes.CDLL(None).dl_iterate_phdr(note, None)
+    return found[0] if found else 0
