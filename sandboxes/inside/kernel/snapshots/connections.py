@@ -162,17 +162,24 @@ def make_closed_sqlite() -> Any:
 
 LOCK = "lock_configuration"
 """The setting after which nothing can be set any more."""
+OF_SESSION = "session "
+"""Before the name of a setting that other connections to the same database do not have."""
 
 
 def _set(connection: Any, settings: dict[str, str]) -> Any:
     """Set it again; what only a new database can be told is left as it is."""
-    for name, value in sorted(settings.items(), key=lambda one: one[0] == LOCK):
-        with contextlib.suppress(sys.modules["duckdb"].Error):
-            connection.execute(f"set {name} = {_literal(value)}")
+    error_of_duckdb: Any = sys.modules["duckdb"].Error
+    for name, value in sorted(settings.items(), key=lambda one: one[0].removeprefix(OF_SESSION) == LOCK):
+        try:
+            connection.execute(f"set {name} = {literal(value)}")
+        except error_of_duckdb:
+            with contextlib.suppress(error_of_duckdb):
+                connection.execute(f"set {name.removeprefix(OF_SESSION)} = {literal(value)}")
     return connection
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """A text as SQL has it."""
     return "'" + text.replace("'", "''") + "'"
 
 

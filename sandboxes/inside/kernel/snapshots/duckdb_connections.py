@@ -4,14 +4,14 @@ What a connection and its database hold is asked when something ran on the datab
 `duckdb_databases`), and remembered: asking takes 5 to 15 ms of processor time, most of it in duckdb.
 """
 
-import contextlib
 import sys
 from dataclasses import dataclass, field
 from pickle import PicklingError
 from typing import Any
 
-from .connections import connect_duckdb, make_database, open_duckdb, quoted
+from .connections import OF_SESSION, connect_duckdb, literal, make_database, open_duckdb, quoted
 from .default_duckdb import may_exist
+from .duckdb_catalog import Rows
 from .duckdb_databases import SETTINGS, Database, Seen, has_profile, usual_settings
 from .singletons import portable_path
 
@@ -19,37 +19,29 @@ AS_TEXT = frozenset({"BIT", "TIME WITH TIME ZONE", "UHUGEINT", "BIGNUM", "VARINT
 KEPT = 16 << 20
 """Bytes of a database in memory that are kept beside it, as tables of arrow, as long as it does not change. The tables
 of a larger one are read for each snapshot."""
-CATALOG = """
-select 'other database', path, null, null, 0 from duckdb_databases()
-where not internal and database_name != current_database()
-union all select 'path', path, null, null, readonly::bigint from duckdb_databases()
-where database_name = current_database()
-union all select 'schema', schema_name, null, null, 0 from duckdb_schemas()
-where not internal and database_name = current_database()
-union all select 'table', schema_name, table_name, sql, table_oid from duckdb_tables() where not internal
-union all select 'index', null, null, sql, index_oid from duckdb_indexes() where sql is not null
-union all select 'view', null, null, sql, view_oid from duckdb_views() where not internal and sql is not null
-union all select 'more', null, null, null, 0 from duckdb_sequences()
-union all select 'more', null, null, null, 0 from duckdb_types() where not internal
-"""
-"""What a cursor sees."""
 OWN = """
-select 'temporary table', table_name from duckdb_tables() where temporary
+select 'transaction', txid_current()::varchar
+union all select 'database', database_name from duckdb_databases() where not internal
+union all select 'temporary table', table_name from duckdb_tables() where temporary
 union all select 'frame', view_name from duckdb_views()
-where temporary and not internal and sql like '%!_scan()%' escape '!'
+where temporary and not internal and sql like '%!_scan()%' escape '!' and view_name != '__append_df'
 union all select 'prepared statement', name from duckdb_prepared_statements()
 """
-"""What only the connection itself sees."""
+"""What only the connection itself sees, and the databases: their coming and going is no entry of a catalog. When duckdb
+appends a frame, it leaves a view of its own."""
 REASONS = {
     "frame": "it was registered with a duckdb connection; register it again",
     "function": "this function was made with a duckdb connection; make it again",
     "prepared statement": "this prepared statement was made with a duckdb connection; make it again",
 }
 """Why parts of a connection do not come back."""
-COLUMNS = (
-    "select schema_name, table_name, column_name, data_type from duckdb_columns() where not internal "
-    "order by column_index asc"
-)
+
+
+OF_ITS_OWN = frozenset({"sequence", "macro", "type"})
+"""What a database in memory cannot be kept with."""
+IN_TRANSACTION = "a duckdb connection in the middle of a transaction; commit or roll back first"
+NOT_REMEMBERED = -1
+"""No version of a database."""
 
 
 @dataclass(slots=True)
@@ -58,6 +50,8 @@ class Answer:
 
     refused: str = ""
     """Why it cannot be kept."""
+    is_busy: bool = False
+    """Whether a result is still being fetched, so that it answers no question."""
     path: str = ""
     """That of its database; empty: it is in memory."""
     readonly: bool = False
@@ -65,14 +59,14 @@ class Answer:
     """What was set of it and its database."""
     named: list[tuple[str, str]] = field(default_factory=list)
     """What does not come back, although the connection does: kind and name."""
-    catalog: dict[str, list[Any]] = field(default_factory=dict)
-    """What there is in its database, by kind: rows of `CATALOG`."""
+    catalog: Rows = field(default_factory=dict)
+    """What there is in its database."""
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing would be missed if it were not kept."""
-        held = self.catalog.keys() & {"table", "view", "more"}
-        return not (self.refused or self.settings or self.named or held)
+        held = self.catalog.keys() & {"table", "view", *OF_ITS_OWN}
+        return not (held or self.settings or self.named or (self.refused and not self.is_busy))
 
 
 def reduce_duckdb(pickler: Any, connection: Any) -> Any:
@@ -100,99 +94,100 @@ def _ask(connection: Any) -> tuple[Database, Answer]:
     """The database of a connection, and what the connection holds."""
     seen = Seen.of(connection)
     database = seen.database
-    version, profile = database.look(connection), has_profile(connection)
-    if seen.answer[0] == version and not profile:
-        return database, seen.answer[1]
-    with database.asked(connection):
-        answer = _answer(database, connection)
-    seen.answer = version, answer
-    return database, answer
+    now = database.look(connection), has_profile(connection)
+    if now[1] or seen.found_at != now:
+        with database.asked(connection):
+            answer = _answer(database, connection)
+            if not (answer.refused or answer.path) and database.content[0] != now[0]:
+                database.content = now[0], _content(database, connection, answer.catalog)
+        seen.found, seen.found_at = answer, (NOT_REMEMBERED if answer.is_busy else now[0], now[1])
+    found: Answer = seen.found
+    return database, found
 
 
 def _answer(database: Database, connection: Any) -> Answer:
-    if _in_transaction(connection):
-        return Answer("a duckdb connection in the middle of a transaction; commit or roll back first")
-    answer = Answer(settings=_settings(connection))
-    # One with a result that is still being fetched answers no question, so it cannot be kept.
-    own = connection.sql(OWN).fetchall()
-    functions = database.functions(connection)
-    own += [("function", name) for name, is_macro in functions if not is_macro]
+    number, own = "", list[tuple[str, str]]()
+    answer = Answer(is_busy=True, refused="a duckdb connection whose result is still being fetched; fetch all of it")
+    error_of_duckdb: Any = sys.modules["duckdb"].Error
+    try:
+        number = connection.query("select txid_current()::varchar").fetchall()[0][0]
+        own = connection.sql(OWN).fetchall()
+        answer.is_busy, answer.refused = False, ""
+    except error_of_duckdb as error:
+        if "ransaction" in str(error):
+            return Answer(IN_TRANSACTION)
+    if ("transaction", number) in own:  # outside of one, each question has a new number
+        return Answer(IN_TRANSACTION)
+    answer.catalog = database.entries(connection)
+    answer.settings = _settings(database, connection)
+    own += [("function", name) for _, name, *_ in answer.catalog.get("function", ())]
     answer.named = sorted((kind, name) for kind, name in own if kind in REASONS)
-    with contextlib.closing(connection.cursor()) as cursor:
-        for kind, *row in cursor.execute(CATALOG).fetchall():
-            answer.catalog.setdefault(kind, []).append(row)
-        if any(is_macro for _, is_macro in functions):
-            answer.catalog["more"] = answer.catalog.get("more", [])
-        path, _, _, readonly = answer.catalog["path"][0]
-        answer.path, answer.readonly = path or "", bool(readonly)
-        if "other database" in answer.catalog:
-            answer.refused = "a duckdb connection with other databases attached"
-        elif any(kind == "temporary table" for kind, _ in own):
-            answer.refused = "a duckdb connection with temporary tables"
-        elif answer.path and not readonly:
+    ((path, _, _, readonly),) = answer.catalog["path"]
+    answer.path, answer.readonly = path or "", bool(readonly)
+    if answer.refused:
+        return answer
+    if sum(kind == "database" for kind, _ in own) > 1:
+        answer.refused = "a duckdb connection with other databases attached"
+    elif any(kind == "temporary table" for kind, _ in own):
+        answer.refused = "a duckdb connection with temporary tables"
+    elif answer.path and not answer.readonly:
+        with database.catalog.cursor(connection) as cursor:
             cursor.execute("checkpoint")
     return answer
 
 
-def _settings(connection: Any) -> dict[str, str]:
+def _settings(database: Database, connection: Any) -> dict[str, str]:
     """What was set of a connection and its database; a connection with a pending result answers no question."""
-    try:
-        now = dict(connection.query(SETTINGS).fetchall())
-    except sys.modules["duckdb"].Error:
-        now = dict(connection.cursor().execute(SETTINGS).fetchall())
-    usual = usual_settings()
-    return {name: value for name, value in now.items() if usual.get(name) != value}
-
-
-def _in_transaction(connection: Any) -> bool:
-    """Whether it holds changes that a cursor, which has a transaction of its own, does not see.
-
-    Outside of a transaction each question has a new number. A connection with a result that nobody has fetched to its
-    end answers no question; it is taken for one without.
-    """
     error_of_duckdb: Any = sys.modules["duckdb"].Error
-    try:
-        numbers = {connection.query("select txid_current()").fetchall()[0] for _ in range(2)}
-    except error_of_duckdb as error:
-        return "ransaction" in str(error)
-    return len(numbers) == 1
+    with database.catalog.cursor(connection) as cursor:
+        try:
+            now = dict(connection.query(SETTINGS).fetchall())
+        except error_of_duckdb:
+            now = dict(cursor.execute(SETTINGS).fetchall())
+        usual = usual_settings()
+        changed = {name: value for name, value in now.items() if usual.get(name) != value}
+        if not changed:
+            return changed
+        # What a new cursor does not have was set of this connection only.
+        ask = "select " + ", ".join(f"current_setting({literal(name)})::varchar" for name in changed)
+        try:
+            pairs = zip(connection.query(ask).fetchall()[0], cursor.execute(ask).fetchall()[0], strict=True)
+        except error_of_duckdb:
+            return changed
+    own = [name for name, (here, there) in zip(changed, pairs, strict=True) if here != there]
+    return {f"{OF_SESSION}{name}" if name in own else name: value for name, value in changed.items()}
 
 
 def reduce_database(_: Any, database: Database) -> Any:
     """A database in memory; one of its connections was asked just before."""
     version, found = database.content
     if version != database.version:
-        seen = next(one for one in Seen.all if one.database is database and one.answer[0] == database.version)
+        seen = next(one for one in Seen.all if one.database is database and one.found_at[0] == database.version)
         with database.asked(seen()):
-            found = _content(seen(), seen.answer[1].catalog)
-        if isinstance(found, str) or sum(rows.nbytes for *_, rows in found[1]) <= KEPT:
-            database.content = database.version, found
+            found = _content(database, seen(), seen.found.catalog)
+        database.content = database.version, found
     if isinstance(found, str):
         raise PicklingError(found)
+    if sum(rows.nbytes for *_, rows in found[1]) > KEPT:
+        database.content = NOT_REMEMBERED, None
     return make_database, found
 
 
-def _content(connection: Any, catalog: dict[str, list[Any]]) -> tuple[list[str], list[Any], list[str]] | str:
+def _content(database: Database, connection: Any, catalog: Rows) -> tuple[list[str], list[Any], list[str]] | str:
     """What `make_database` makes a database of: its tables as arrow tables, its views as their SQL; or why not."""
-    if "more" in catalog:
+    if catalog.keys() & OF_ITS_OWN:
         return "a duckdb database in memory with sequences, macros or types of its own"
+    columns: dict[tuple[str, str], list[str]] = {}
+    for schema, table, (name, kind), _ in catalog.get("column", ()):
+        columns.setdefault((schema, table), []).append(_column(name, kind))
     tables = []
-    with contextlib.closing(connection.cursor()) as cursor:
-        columns: dict[tuple[str, str], list[str]] = {}
-        if "table" in catalog:
-            for schema, table, name, kind in cursor.execute(COLUMNS).fetchall():
-                columns.setdefault((schema, table), []).append(_column(name, kind))
-        for schema, name, sql, _ in _in_order(catalog, "table"):
+    with database.catalog.cursor(connection) as cursor:
+        for schema, name, sql, _ in catalog.get("table", ()):
             wanted = ", ".join(columns[schema, name])
             rows = cursor.sql(f"select {wanted} from {quoted(schema)}.{quoted(name)}")
             tables.append((schema, name, sql, rows.to_arrow_table()))
-    statements = [row[2] for kind in ("index", "view") for row in _in_order(catalog, kind)]
-    return [row[0] for row in catalog.get("schema", ())], tables, statements
-
-
-def _in_order(catalog: dict[str, list[Any]], kind: str) -> list[Any]:
-    """Entries in the order in which they were made."""
-    return sorted(catalog.get(kind, ()), key=lambda row: row[3])
+    statements = [sql for kind in ("index", "view") for _, _, sql, _ in catalog.get(kind, ())]
+    return [schema for schema, *_ in catalog.get("schema", ())], tables, statements
 
 
 def _column(name: str, kind: str) -> str:

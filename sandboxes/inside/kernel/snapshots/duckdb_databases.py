@@ -17,20 +17,13 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
+from .duckdb_catalog import Catalog, Rows
 from .memory import without_collections
 from .unchanged_objects import is_quiet
 
 Numbers = tuple[int, int]
 NUMBERS = "select current_query_id(), current_transaction_id()"
 SETTINGS = "select name, value from duckdb_settings() where value is not null"
-MAKE_ENTRY = "create temp view stepwell_entry as select 1"
-ENTRY_NUMBER = "select view_oid from duckdb_views() where temporary and view_name = 'stepwell_entry'"
-CONNECTIONS = "select * from duckdb_connection_count()"
-FUNCTIONS = (
-    "select distinct function_name, not internal from duckdb_functions() where (not internal and function_type like "
-    "'%macro') or (internal and function_type = 'scalar' and description is null and parameters[1] = 'col0')"
-)
-"""Macros, and functions of Python, whose parameters duckdb gives names; with whether it is a macro."""
 
 
 class Database:
@@ -44,7 +37,7 @@ class Database:
         self._next: Numbers | None = None
         """The numbers that the next statement has if nothing else runs before it."""
         self._libraries = -1
-        self._entries = Entries()
+        self.catalog = Catalog()
 
     def look(self, connection: Any) -> int:
         """The version that it has now.
@@ -64,29 +57,16 @@ class Database:
         self._next, quiet = None, counts() and is_quiet()
         with without_collections():
             yield
-            if not quiet or not is_quiet():
-                self._entries.forget()
-                return
-            self._entries.note(connection)
-            self._next = _after(self._numbers(connection))
+            if quiet and is_quiet():
+                self._next = _after(self._numbers(connection))
 
-    def functions(self, connection: Any) -> list[tuple[str, bool]]:
-        """The functions of Python and the macros in it, with whether it is a macro; within `asked`.
-
-        Duckdb lists its own 3,000 with them, so it is asked only if any entry of its catalog was made.
-        """
-        if self._entries.are_as_noted(connection):
-            return []
-        with contextlib.closing(connection.cursor()) as cursor:
-            found: list[tuple[str, bool]] = cursor.execute(FUNCTIONS).fetchall()
-        self._entries.forget()
-        if not found and counts() and is_quiet():
-            self._entries.begin(connection)
-        return found
+    def entries(self, connection: Any) -> Rows:
+        """All that is in its catalog; within `asked`, of a connection that is in no transaction."""
+        return self.catalog.rows(connection, trusted=counts() and is_quiet())
 
     def has(self, connection: Any) -> bool:
         """Whether a connection is one to it."""
-        self._entries.forget()
+        self.catalog.forget()
         for mine in [one() for one in Seen.all if one.database is self]:
             if not (counts() and is_quiet()):
                 return _is_open(mine) and _share(mine, connection)
@@ -98,51 +78,7 @@ class Database:
         return False
 
     def _numbers(self, connection: Any) -> Numbers | None:
-        if not counts():
-            return None
-        self._entries.cursors += 1
-        return _numbers_of(connection)
-
-
-class Entries:
-    """Tells whether any entry of a catalog was made, of which each new one has a higher number.
-
-    A cursor and the temporary view that is made on it to see a number take some, too: how many is tried out.
-    """
-
-    def __init__(self) -> None:
-        self.cursors = 0
-        """Cursors of the kernel since the last entry was noted."""
-        self._last = -1
-        self._of_cursor = self._of_entry = 0
-        """How many numbers a cursor takes, and an entry with its cursor; 0: it is not known."""
-
-    def forget(self) -> None:
-        """Say nothing until it begins once more."""
-        self._last, self._of_entry = -1, 0
-
-    def begin(self, connection: Any) -> None:
-        """Learn how many numbers are taken; what is noted next is what others are compared with.
-
-        With other connections nothing is: a transaction of theirs may hold an entry that has its number already.
-        """
-        if not _is_alone(connection):
-            return
-        _entry_number(connection)  # with the first one, duckdb makes entries of its own
-        first, second, third = (_entry_number(connection) for _ in range(3))
-        connection.cursor().close()
-        fourth = _entry_number(connection)
-        if -1 not in (first, second, third, fourth) and third - second == second - first > 0:
-            self._of_entry, self._of_cursor = third - second, fourth - third - (third - second)
-
-    def note(self, connection: Any) -> None:
-        """Note the number that an entry has now."""
-        self._last, self.cursors = _entry_number(connection) if self._of_entry else -1, 0
-
-    def are_as_noted(self, connection: Any) -> bool:
-        """Whether none was made since."""
-        expected = self._last + self._of_entry + self.cursors * self._of_cursor
-        return self._last >= 0 and _entry_number(connection) == expected
+        return _numbers_of(connection, self.catalog.cursor) if counts() else None
 
 
 class Seen:
@@ -153,8 +89,10 @@ class Seen:
     def __init__(self, connection: Any, database: Database) -> None:
         self._connection = weakref.ref(connection, self._gone)
         self.database = database
-        self.answer: tuple[int, Any] = (-1, None)
-        """What it answered, and at which version of its database."""
+        self.found: Any = None
+        """What it was found to hold."""
+        self.found_at: tuple[int, bool] = (-1, True)
+        """At which version of its database, and whether it may have kept a profile then."""
 
     def __call__(self) -> Any:
         """The connection; None: it is gone."""
@@ -181,11 +119,11 @@ def _after(numbers: Numbers | None) -> Numbers | None:
     return None if numbers is None else (numbers[0] + 1, numbers[1] + 1)
 
 
-def _numbers_of(connection: Any) -> Numbers | None:
+def _numbers_of(connection: Any, cursor_of: Callable[[Any], Any] | None = None) -> Numbers | None:
     """The numbers of a statement that is run now; None: there are none, or it is closed."""
     try:
-        with contextlib.closing(connection.cursor()) as cursor:
-            query, transaction = cursor.execute(NUMBERS).fetchone()
+        with cursor_of(connection) if cursor_of else contextlib.closing(connection.cursor()) as cursor:
+            ((query, transaction),) = cursor.execute(NUMBERS).fetchall()
     except Exception:  # another version, or closed
         return None
     return query, transaction
@@ -208,25 +146,6 @@ def _is_open(connection: Any) -> bool:
     except Exception:
         return False
     return True
-
-
-def _entry_number(connection: Any) -> int:
-    """The number of an entry of the catalog that is made now; -1: it cannot be made."""
-    try:
-        with contextlib.closing(connection.cursor()) as cursor:
-            cursor.execute(MAKE_ENTRY)
-            return int(cursor.execute(ENTRY_NUMBER).fetchone()[0])
-    except Exception:
-        return -1
-
-
-def _is_alone(connection: Any) -> bool:
-    """Whether a database has no other connection."""
-    try:
-        with contextlib.closing(connection.cursor()) as cursor:
-            return bool(cursor.execute(CONNECTIONS).fetchone() == (2,))
-    except Exception:  # another version
-        return False
 
 
 def _share(one: Any, other: Any) -> bool:
@@ -274,11 +193,13 @@ def _are_true(connection: Any) -> bool:
             return False
         if not all(_moves(connection, functools.partial(other.execute, ask)) for ask in TRIED):
             return False
-    entries = Entries()
-    entries.begin(connection)
-    entries.note(connection)
-    connection.execute("create macro stepwell_macro(x) as x")
-    return not entries.are_as_noted(connection)
+    catalog = Catalog()
+    for act in ("create macro stepwell_macro(x) as x", "drop macro stepwell_macro"):
+        catalog.begin(connection)
+        connection.execute(act)
+        if catalog.is_as_listed(connection):
+            return False
+    return True
 
 
 def _moves(connection: Any, act: Callable[[], object]) -> bool:
