@@ -4,6 +4,8 @@
 
 import itertools
 
+import pytest
+
 from tests.contract.conftest import Steps
 
 WAYS = {
@@ -79,21 +81,30 @@ async def test_whatever_changes_a_database_or_a_connection_is_in_the_next_snapsh
     assert printed.splitlines() == [f"{way} {found}" for way, (_, _, found) in WAYS.items()]
 
 
-async def test_a_snapshot_runs_one_statement_on_a_database_on_which_nothing_ran(steps: Steps) -> None:
-    """Duckdb numbers statements: two snapshots more are two statements more."""
-    number = "print(con.execute('select current_query_id()').fetchall()[0][0])"
-    await steps.run(
-        "import duckdb; con = duckdb.connect(); con.execute('create table t as select 1 as a'); cur = con.cursor(); del cur"
-    )
+@pytest.mark.parametrize(
+    ("made", "used", "asked"),
+    [
+        ("con = duckdb.connect(); con.execute('create table t as select 1 as a')", "con", 1),
+        ("con = duckdb.connect('d.duckdb'); con.execute('create table t as select 1 as a')", "con", 1),
+        ("duckdb.execute('select 1').fetchall()", "duckdb", 1),
+        ("duckdb.execute('create table t as select 1 as a')", "duckdb", 2),
+        ("duckdb.execute('create table t as select 1 as a'); rel = duckdb.sql('from t'); rel", "duckdb", 3),
+    ],
+)
+async def test_a_snapshot_runs_a_statement_or_two_where_nobody_has_run_one(
+    steps: Steps, made: str, used: str, asked: int
+) -> None:
+    """Duckdb numbers statements: two snapshots more are so many more, each with its own for who meets a connection."""
+    await steps.run(f"import duckdb; {made}")
     numbers = []
     for snapshots in (3, 3, 1, 3):
-        numbers.append(int(await steps.run(number)))
+        numbers.append(int(await steps.run(f"print({used}.execute('select current_query_id()').fetchall()[0][0])")))
         for _ in range(snapshots):
             await steps.keep()
             await steps.run("pass")
-    numbers.append(int(await steps.run(number)))
+    numbers.append(int(await steps.run(f"print({used}.execute('select current_query_id()').fetchall()[0][0])")))
     _, three, one, more = (now - before for before, now in itertools.pairwise(numbers))
-    assert (three, more) == (one + 2, one + 2)
+    assert (three, more) == (one + 2 * asked, one + 2 * asked)
 
 
 async def test_what_does_not_come_back_of_a_connection_is_named_as_long_as_it_is_there(steps: Steps) -> None:

@@ -83,11 +83,16 @@ def reduce_duckdb(pickler: Any, connection: Any) -> Any:
 
 def default_duckdb() -> Any:
     """The connection of `duckdb.sql` and its like; None when there is none, or nothing is kept in it."""
-    if not may_exist():
-        return None
-    connection = sys.modules["duckdb"].default_connection()
-    _, answer = _ask(connection)
+    connection = sys.modules["duckdb"].default_connection() if may_exist() else None
+    answer = Answer() if connection is None else _ask(connection)[1]
+    _Default.held = connection if answer.catalog and not answer.path else None
     return None if answer.is_empty else connection
+
+
+class _Default:
+    held: Any = None
+    """The default connection, if it is to memory: of the object that duckdb makes for it when there is none, nothing
+    would be known. One to a file is not held, so that the file can be opened in another way."""
 
 
 def _ask(connection: Any) -> tuple[Database, Answer]:
