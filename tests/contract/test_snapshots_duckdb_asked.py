@@ -88,7 +88,7 @@ async def test_whatever_changes_a_database_or_a_connection_is_in_the_next_snapsh
         ("con = duckdb.connect('d.duckdb'); con.execute('create table t as select 1 as a')", "con", 1),
         ("duckdb.execute('select 1').fetchall()", "duckdb", 1),
         ("duckdb.execute('create table t as select 1 as a')", "duckdb", 2),
-        ("duckdb.execute('create table t as select 1 as a'); rel = duckdb.sql('from t'); rel", "duckdb", 3),
+        ("duckdb.execute('create table t as select 1 as a'); rel = duckdb.sql('from t')", "duckdb", 3),
     ],
 )
 async def test_a_snapshot_runs_a_statement_or_two_where_nobody_has_run_one(
