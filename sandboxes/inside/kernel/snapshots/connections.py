@@ -8,6 +8,7 @@ from pickle import PickleBuffer, PicklingError
 from typing import Any
 
 from .singletons import found, portable_path
+from .sqlite_content import content_of
 
 PRAGMAS = (
     "foreign_keys", "recursive_triggers", "busy_timeout", "cache_size", "temp_store", "synchronous", "read_uncommitted",
@@ -87,9 +88,17 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     if path and os.path.exists(path):  # one that was deserialized has the path of a file that never was
         arguments = portable_path(path), None, level, type(connection), _detected(connection)
         return make_sqlite, arguments, state, None, None, set_sqlite
-    pages = _rows(connection, "pragma page_count")[0][0]
-    content = PickleBuffer(bytearray(connection.serialize() if pages else b""))
+    # If it was deserialized, its versions began anew; where others' transactions are seen, they can be rolled back.
+    if path or "read_uncommitted" in settings:
+        content = PickleBuffer(_read(connection))
+    else:
+        content = PickleBuffer(content_of(connection, lambda: _read(connection)))
     return make_sqlite, ("", content, level, type(connection), _detected(connection)), state, None, None, set_sqlite
+
+
+def _read(connection: Any) -> bytearray:
+    pages = _rows(connection, "pragma page_count")[0][0]
+    return bytearray(connection.serialize() if pages else b"")
 
 
 def _detected(connection: Any) -> int:
