@@ -192,6 +192,28 @@ async def test_what_is_only_in_the_default_connection_is_named(steps: Steps) -> 
     assert [one.name for one in (await steps.keep()).lost] == ["duckdb's default connection"]
 
 
+async def test_beside_a_thread_that_may_run_anything_all_is_asked_each_time(steps: Steps) -> None:
+    await steps.run("""
+        import duckdb, threading
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+        con, other = duckdb.connect(), duckdb.connect()
+        con.execute("create table t as select 1 as a"); cur = con.cursor()
+        number = lambda: con.execute("select current_query_id()").fetchall()[0][0]
+        first = number()
+    """)
+    await steps.keep()
+    await steps.run("second = number()")
+    await steps.keep()
+    assert await steps.run("print(number() - second > 5)") == "True\n"
+    await steps.run("cur.execute('insert into t values (2)')")
+    await steps.take_up()
+    await steps.run("con.execute('insert into t values (3)')")
+    assert (
+        await steps.run("print(cur.execute('from t').fetchall(), other.execute('show tables').fetchall())")
+        == "[(1,), (2,), (3,)] []\n"
+    )
+
+
 async def test_the_tables_of_a_large_database_are_not_kept_twice_in_memory(steps: Steps) -> None:
     await steps.run(
         "import duckdb; con = duckdb.connect(); con.execute('create table t as select range as a from range(4000000)')"

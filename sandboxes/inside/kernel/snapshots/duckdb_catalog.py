@@ -54,8 +54,8 @@ class Catalog:
     @contextlib.contextmanager
     def cursor(self, connection: Any) -> Iterator[Any]:
         """A cursor of the kernel: only what is made in this way is known to be no entry of the user's."""
-        self._cursors += 1
         with contextlib.closing(connection.cursor()) as cursor:
+            self._cursors += 1
             yield cursor
 
     def rows(self, connection: Any, trusted: bool) -> Rows:

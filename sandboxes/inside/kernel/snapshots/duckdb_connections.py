@@ -12,7 +12,7 @@ from typing import Any
 from .connections import OF_SESSION, connect_duckdb, literal, make_database, open_duckdb, quoted
 from .default_duckdb import may_exist
 from .duckdb_catalog import Rows
-from .duckdb_databases import SETTINGS, Database, Seen, has_profile, usual_settings
+from .duckdb_databases import SETTINGS, Database, Seen, has_profile, usual_functions, usual_settings
 from .singletons import portable_path
 
 AS_TEXT = frozenset({"BIT", "TIME WITH TIME ZONE", "UHUGEINT", "BIGNUM", "VARINT"})
@@ -125,7 +125,8 @@ def _answer(database: Database, connection: Any) -> Answer:
         return Answer(IN_TRANSACTION)
     answer.catalog = database.entries(connection)
     answer.settings = _settings(database, connection)
-    own += [("function", name) for _, name, *_ in answer.catalog.get("function", ())]
+    if "function" in answer.catalog:
+        own += [("function", name) for _, name, *_ in answer.catalog["function"] if name not in usual_functions()]
     answer.named = sorted((kind, name) for kind, name in own if kind in REASONS)
     ((path, _, _, readonly),) = answer.catalog["path"]
     answer.path, answer.readonly = path or "", bool(readonly)

@@ -17,13 +17,15 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
-from .duckdb_catalog import Catalog, Rows
+from .duckdb_catalog import FUNCTIONS, Catalog, Rows
 from .memory import without_collections
 from .unchanged_objects import is_quiet
 
 Numbers = tuple[int, int]
 NUMBERS = "select current_query_id(), current_transaction_id()"
 SETTINGS = "select name, value from duckdb_settings() where value is not null"
+
+PATH = "select path from duckdb_databases() where database_name = current_database()"
 
 
 class Database:
@@ -36,7 +38,7 @@ class Database:
         """What was found in it, and at which version."""
         self._next: Numbers | None = None
         """The numbers that the next statement has if nothing else runs before it."""
-        self._libraries = -1
+        self._libraries: int | None = None
         self.catalog = Catalog()
 
     def look(self, connection: Any) -> int:
@@ -46,7 +48,7 @@ class Database:
             connection: One to it.
         """
         numbers, libraries = self._numbers(connection), _libraries()
-        if numbers is None or numbers != self._next or libraries != self._libraries:
+        if numbers is None or numbers != self._next or libraries is None or libraries != self._libraries:
             self.version += 1
         self._next, self._libraries = _after(numbers), libraries
         return self.version
@@ -67,9 +69,11 @@ class Database:
     def has(self, connection: Any) -> bool:
         """Whether a connection is one to it."""
         self.catalog.forget()
-        for mine in [one() for one in Seen.all if one.database is self]:
+        for mine in [one() for one in tuple(Seen.all) if one.database is self]:
             if not (counts() and is_quiet()):
-                return _is_open(mine) and _share(mine, connection)
+                if _is_open(mine):
+                    return _share(mine, connection)
+                continue
             self.look(mine)
             if self._next is not None:  # else it is closed
                 expected, theirs, now = self._next, _numbers_of(connection), self._numbers(mine)
@@ -106,10 +110,10 @@ class Seen:
     @classmethod
     def of(cls, connection: Any) -> "Seen":
         """What is known of a connection that is open."""
-        for one in cls.all:
+        for one in tuple(cls.all):
             if one() is connection:
                 return one
-        known = dict.fromkeys(one.database for one in cls.all)
+        known = dict.fromkeys(one.database for one in tuple(cls.all))
         same = next((database for database in known if database.has(connection)), None)
         cls.all.append(seen := cls(connection, same or Database()))
         return seen
@@ -149,10 +153,12 @@ def _is_open(connection: Any) -> bool:
 
 
 def _share(one: Any, other: Any) -> bool:
-    """Whether what is made through one connection is seen through the other."""
+    """Whether what is made through one connection is seen through the other; nothing is made in a file."""
     name = f"stepwell_{secrets.token_hex(8)}"
     try:
         maker, looker = one.cursor(), other.cursor()
+        if any(cursor.execute(PATH).fetchall()[0][0] for cursor in (maker, looker)):
+            return False
         maker.execute(f"create schema {name}")
     except Exception:  # closed, or to a file that may only be read
         return False
@@ -177,6 +183,13 @@ def usual_settings() -> dict[str, str]:
     return _usual()[0]
 
 
+@functools.cache
+def usual_functions() -> frozenset[str]:
+    """Functions of duckdb's own that look like functions of Python, as most do in its older versions."""
+    with contextlib.closing(sys.modules["duckdb"].connect(":memory:")) as connection:
+        return frozenset(name for _, _, name, *_ in connection.execute(FUNCTIONS).fetchall())
+
+
 def counts() -> bool:
     """Whether the numbers of this version say what they must."""
     return _usual()[1]
@@ -194,8 +207,8 @@ def _are_true(connection: Any) -> bool:
         if not all(_moves(connection, functools.partial(other.execute, ask)) for ask in TRIED):
             return False
     catalog = Catalog()
+    catalog.begin(connection)
     for act in ("create macro stepwell_macro(x) as x", "drop macro stepwell_macro"):
-        catalog.begin(connection)
         connection.execute(act)
         if catalog.is_as_listed(connection):
             return False
@@ -213,8 +226,8 @@ class _Loaded(ctypes.Structure):
     """The last two of what the linker says of each library are about all of them."""
 
 
-def _libraries() -> int:
-    """How many libraries were ever loaded into this process: an extension is one."""
+def _libraries() -> int | None:
+    """How many libraries were ever loaded into this process, of which an extension is one; None: it is not known."""
     found: list[int] = []
 
     @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Loaded), ctypes.c_size_t, ctypes.c_void_p)  # type: ignore[untyped-decorator]
@@ -223,5 +236,8 @@ def _libraries() -> int:
             found.append(int(library.contents.added))
         return 1
 
-    ctypes.CDLL(None).dl_iterate_phdr(note, None)
-    return found[0] if found else 0
+    try:
+        ctypes.CDLL(None).dl_iterate_phdr(note, None)
+    except AttributeError:  # another system
+        return None
+    return found[0] if found else None
