@@ -40,6 +40,7 @@ REASONS = {
 OF_ITS_OWN = frozenset({"sequence", "macro", "type"})
 """What a database in memory cannot be kept with."""
 IN_TRANSACTION = "a duckdb connection in the middle of a transaction; commit or roll back first"
+BUSY = "a duckdb connection whose result is still being fetched; fetch all of it"
 NOT_REMEMBERED = -1
 """No version of a database."""
 
@@ -51,7 +52,7 @@ class Answer:
     refused: str = ""
     """Why it cannot be kept."""
     is_busy: bool = False
-    """Whether a result is still being fetched, so that it answers no question."""
+    """Whether it answers no question, as a rule since a result is still being fetched."""
     path: str = ""
     """That of its database; empty: it is in memory."""
     readonly: bool = False
@@ -111,16 +112,16 @@ def _ask(connection: Any) -> tuple[Database, Answer]:
 
 
 def _answer(database: Database, connection: Any) -> Answer:
-    number, own = "", list[tuple[str, str]]()
-    answer = Answer(is_busy=True, refused="a duckdb connection whose result is still being fetched; fetch all of it")
+    """What a connection holds, asked of it and, by a cursor, of its database."""
+    number, own, answer = "", list[tuple[str, str]](), Answer()
     error_of_duckdb: Any = sys.modules["duckdb"].Error
     try:
         number = connection.query("select txid_current()::varchar").fetchall()[0][0]
         own = connection.sql(OWN).fetchall()
-        answer.is_busy, answer.refused = False, ""
     except error_of_duckdb as error:
         if "ransaction" in str(error):
             return Answer(IN_TRANSACTION)
+        answer.is_busy, answer.refused = True, BUSY if "unfinished result" in str(error) else str(error)
     if ("transaction", number) in own:  # outside of one, each question has a new number
         return Answer(IN_TRANSACTION)
     answer.catalog = database.entries(connection)
