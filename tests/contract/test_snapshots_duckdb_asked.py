@@ -192,6 +192,15 @@ async def test_what_is_only_in_the_default_connection_is_named(steps: Steps) -> 
     assert [one.name for one in (await steps.keep()).lost] == ["duckdb's default connection"]
 
 
+async def test_a_default_connection_that_cannot_be_asked_is_named(steps: Steps) -> None:
+    await steps.run("""
+        import duckdb
+        duckdb.execute("create table t as select range as a, repeat('x', 50) as b from range(200000)")
+        duckdb.execute("set memory_limit = '300kB'")
+    """)
+    assert [one.name for one in (await steps.keep()).lost] == ["duckdb's default connection"]
+
+
 async def test_beside_a_thread_that_may_run_anything_all_is_asked_each_time(steps: Steps) -> None:
     await steps.run("""
         import duckdb, threading

@@ -84,8 +84,13 @@ def reduce_duckdb(pickler: Any, connection: Any) -> Any:
 
 def default_duckdb() -> Any:
     """The connection of `duckdb.sql` and its like; None when there is none, or nothing is kept in it."""
-    connection = sys.modules["duckdb"].default_connection() if may_exist() else None
-    answer = Answer() if connection is None else _ask(connection)[1]
+    if not may_exist():
+        return None
+    connection = sys.modules["duckdb"].default_connection()
+    try:
+        _, answer = _ask(connection)
+    except Exception:  # pickling it says why it cannot be kept
+        return connection
     _Default.held = connection if answer.catalog and not answer.path else None
     return None if answer.is_empty else connection
 
