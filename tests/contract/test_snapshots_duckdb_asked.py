@@ -8,6 +8,9 @@ import pytest
 
 from tests.contract.conftest import Steps
 
+pytestmark = pytest.mark.parametrize("steps", ["local"], indirect=True)
+"""What the kernel asks is the same everywhere."""
+
 WAYS = {
     # name: what is done to `c`, what is looked at afterwards, what comes of it
     "set": ("c.execute(\"set default_order = 'DESC'\")", "setting(c, 'default_order')", "DESC"),
@@ -86,6 +89,9 @@ async def test_whatever_changes_a_database_or_a_connection_is_in_the_next_snapsh
     [
         ("con = duckdb.connect(); con.execute('create table t as select 1 as a')", "con", 1),
         ("con = duckdb.connect('d.duckdb'); con.execute('create table t as select 1 as a')", "con", 1),
+        ("con = duckdb.connect(); con.execute('create table t as select 1 as a'); cur = con.cursor()", "con", 2),
+        ("con = duckdb.connect('d.duckdb'); again = duckdb.connect('d.duckdb')", "con", 2),
+        ("con, other = duckdb.connect(), duckdb.connect()", "con", 1),
         ("duckdb.execute('select 1').fetchall()", "duckdb", 1),
         ("duckdb.execute('create table t as select 1 as a')", "duckdb", 2),
         ("duckdb.execute('create table t as select 1 as a'); rel = duckdb.sql('from t')", "duckdb", 3),
@@ -97,13 +103,13 @@ async def test_a_snapshot_runs_a_statement_or_two_where_nobody_has_run_one(
     """Duckdb numbers statements: two snapshots more are so many more, each with its own for who meets a connection."""
     await steps.run(f"import duckdb; {made}")
     numbers = []
-    for snapshots in (3, 3, 1, 3):
+    for snapshots in (3, 3, 3, 1, 3):
         numbers.append(int(await steps.run(f"print({used}.execute('select current_query_id()').fetchall()[0][0])")))
         for _ in range(snapshots):
             await steps.keep()
             await steps.run("pass")
     numbers.append(int(await steps.run(f"print({used}.execute('select current_query_id()').fetchall()[0][0])")))
-    _, three, one, more = (now - before for before, now in itertools.pairwise(numbers))
+    _, _, three, one, more = (now - before for before, now in itertools.pairwise(numbers))
     assert (three, more) == (one + 2 * asked, one + 2 * asked)
 
 

@@ -88,8 +88,8 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     if path and os.path.exists(path):  # one that was deserialized has the path of a file that never was
         arguments = portable_path(path), None, level, type(connection), _detected(connection)
         return make_sqlite, arguments, state, None, None, set_sqlite
-    # If it was deserialized, its versions began anew; where others' transactions are seen, they can be rolled back.
-    if path or "read_uncommitted" in settings:
+    # If it was deserialized, its versions began anew; others' transactions, where they are seen, can be rolled back.
+    if path or "read_uncommitted" in settings or len(sys._current_frames()) > 1:
         content = PickleBuffer(_read(connection))
     else:
         content = PickleBuffer(content_of(connection, lambda: _read(connection)))

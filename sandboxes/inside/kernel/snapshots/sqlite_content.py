@@ -26,15 +26,15 @@ _known: "weakref.WeakKeyDictionary[Any, tuple[int, bytearray]]" = weakref.WeakKe
 
 
 def content_of(connection: Any, read: Callable[[], bytearray]) -> bytearray:
-    """The content of a database in memory.
+    """The content of a database in memory, which no other thread uses.
 
     Args:
         connection: One to it, which sees nothing that others have not committed, and was not made by `deserialize`.
         read: Reads it.
     """
     version, cache = data_version(connection), _cache_of(connection)
-    if version is None or cache is None or len(sys._current_frames()) != 1:
-        return read()  # a transaction of another thread could begin, be read and be rolled back
+    if version is None or cache is None:
+        return read()
     known = _known.get(cache)
     if known is None or known[0] != version:
         known = version, read()
