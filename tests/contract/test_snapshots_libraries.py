@@ -237,6 +237,19 @@ async def test_a_database_in_memory_stays_one_however_often_it_comes_back(steps:
     assert (await steps.run(rows)).startswith("[[0, 1, 2], [0, 1, 2]]")
 
 
+async def test_a_sqlite_database_that_another_was_loaded_into(steps: Steps) -> None:
+    """It counts its transactions anew, and here has had as many as before."""
+    await steps.run("""
+        import sqlite3
+        con, other = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
+        con.execute("create table t (a)"); other.execute("create table u (a)"); data = other.serialize()
+    """)
+    await steps.keep()
+    await steps.run("con.deserialize(data); con.execute('insert into u values (1)'); con.commit()")
+    await steps.take_up()
+    assert await steps.run("print(con.execute('select a from u').fetchall())") == "[(1,)]\n"
+
+
 async def test_duckdb_in_memory_and_by_path(steps: Steps) -> None:
     await steps.run("""
         import duckdb

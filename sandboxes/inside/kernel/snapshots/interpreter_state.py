@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import connections, library_patches, outside, process_settings
+from . import duckdb_connections, library_patches, outside, process_settings
 from .singletons import found, portable_path
 
 PRELOADED: list[str] = []
@@ -222,7 +222,7 @@ def _set_arguments(before: Any) -> None:
 
 
 def _duckdb() -> Any:
-    return connections.default_duckdb()
+    return duckdb_connections.default_duckdb()
 
 
 def _set_duckdb(before: Any) -> None:

@@ -26,6 +26,8 @@ from . import (
     connections,
     containers,
     drawing,
+    duckdb_connections,
+    duckdb_databases,
     errors,
     functions,
     iterators,
@@ -50,6 +52,7 @@ VIEWS = ("keys", "values", "items")
 
 BUILT_IN: dict[type, Reduce] = {
     ModuleType: namespaces.reduce_module,
+    duckdb_databases.Database: duckdb_connections.reduce_database,
     BuiltinFunctionType: library_patches.reduce_builtin,
     CellType: functions.reduce_cell,
     type(functools.lru_cache(lambda: None)): functions.reduce_cached,
@@ -98,7 +101,7 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("polars", "LazyFrame", tables.reduce_polars_query),
     ("polars", "Expr", tables.reduce_polars_query),
     ("matplotlib.cbook", "CallbackRegistry", drawing.reduce_callbacks),
-    ("duckdb", "DuckDBPyConnection", connections.reduce_duckdb),
+    ("duckdb", "DuckDBPyConnection", duckdb_connections.reduce_duckdb),
 )
 
 BASES: tuple[tuple[str, str, Reduce], ...] = (

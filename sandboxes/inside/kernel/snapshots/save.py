@@ -306,7 +306,8 @@ def _described(
 
 def _is_kept(value: Any) -> bool:
     """Whether the last result is small; what does not say how large it is counts as small."""
-    size = getattr(value, "nbytes", None)
+    # Asked of the type first: what makes up attributes, such as a relation of duckdb, may ask a database for them.
+    size = getattr(value, "nbytes", None) if hasattr(type(value), "nbytes") else None
     if callable(usage := getattr(type(value), "memory_usage", None)):
         with contextlib.suppress(Exception):  # it is a frame's method, or anything of that name
             size = int(getattr(usage(value), "sum", lambda: 0)())
