@@ -6,6 +6,7 @@ change them; the copies for the next prompt are made while a cell runs.
 
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -101,8 +102,9 @@ _taken: deque[Exchange] = deque(maxlen=REMEMBERED)
 
 def copy_ahead() -> None:
     """Copy what the next prompt of each thread will show, while nobody waits for it."""
-    while _taken:
-        _taken.popleft().prepare()
+    with suppress(IndexError):  # event loops of other threads take from it, too
+        while True:
+            _taken.popleft().prepare()
 
 
 def _copied(message: BaseMessage) -> BaseMessage:
