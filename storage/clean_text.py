@@ -43,7 +43,7 @@ def clean(text: str) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether all of it is newlines, tabs and what Python calls printable: nearly always, and found out in no time."""
+    """Whether all of it is newlines, tabs and what Python calls printable: nearly always, and one look tells."""
     return text.replace("\n", "").replace("\t", "").isprintable()
 
 

@@ -3,16 +3,26 @@
 import sys
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.messages.tool import invalid_tool_call
 
+from bench.scripted import ScriptedChat
+from graph.build import build_graph
+from graph.context import Context
 from graph.state import State
 from nodes.prompts.conversation import write_conversation
 from nodes.prompts.exchanges import copy_ahead
+from nodes.restoration.snapshots import SnapshotStore
+from sandboxes.fake import FakeSandbox
+from sandboxes.results import CapturedText, CellResult
+from storage.artifacts import Artifacts
+from storage.blobs import Blobs
+from storage.inputs import InputSource
 from tests.states import make_cell, make_state
 
 
@@ -55,6 +65,45 @@ def test_copies_for_the_next_prompt_are_made_ahead() -> None:
     assert calls_in(copy_ahead, *COPIED) >= 40
     assert calls_in(lambda: prompt(state_of(20, "ahead")), *COPIED) <= 2  # the last message, which tells the variables
     assert calls_in(lambda: prompt(state_of(20, "ahead")), *COPIED) >= 40  # nobody has made more
+
+
+async def test_the_copies_are_made_while_a_cell_runs(tmp_path: Path) -> None:
+    cells = 10
+    model = ScriptedChat(cells=[f"in_graph = {number}" for number in range(cells)])
+    results = [CellResult("ok", stdout=CapturedText(f"in a graph {number}\n")) for number in range(cells + 1)]
+    described = {"python": "3.12", "packages": {}, "fonts": []}
+    sandbox = FakeSandbox(tmp_path / "sandbox", cells=results, programs={"kernel": described})
+
+    async def choose_model(name: str) -> ScriptedChat:
+        return model
+
+    async def open_sandbox(kind: str, id: str) -> FakeSandbox:
+        return sandbox
+
+    graph = build_graph(
+        choose_model=choose_model,
+        open_sandbox=open_sandbox,
+        inputs=InputSource(),
+        artifacts=Artifacts(str(tmp_path / "artifacts")),
+        snapshots=SnapshotStore(Blobs.at(str(tmp_path / "blobs"))),
+    ).compile()
+    made: Counter[str] = Counter()
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_name == "_copied" and frame.f_back is not None:
+            made[frame.f_back.f_code.co_name] += 1
+
+    sys.setprofile(note)
+    try:
+        await graph.ainvoke(
+            {"messages": [HumanMessage("Go")]},  # type: ignore[arg-type]  # the rest of the input has defaults
+            {"configurable": {"thread_id": "t"}, "recursion_limit": 100},
+            context=Context(max_cells=cells, review="never"),
+        )
+    finally:
+        sys.setprofile(None)
+    assert made["prepare"] >= cells * (cells - 1) - cells
+    assert made["copies"] <= 4 * cells  # those of a new cell, in two prompts until they are made ahead
 
 
 def spoil(messages: list[BaseMessage]) -> None:
