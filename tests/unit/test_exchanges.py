@@ -96,7 +96,7 @@ async def test_the_copies_are_made_while_a_cell_runs(tmp_path: Path) -> None:
     sys.setprofile(note)
     try:
         await graph.ainvoke(
-            {"messages": [HumanMessage("Go")]},  # type: ignore[arg-type]  # the rest of the input has defaults
+            {"messages": [HumanMessage("Go")]},
             {"configurable": {"thread_id": "t"}, "recursion_limit": 100},
             context=Context(max_cells=cells, review="never"),
         )
