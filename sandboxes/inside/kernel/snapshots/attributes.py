@@ -1,11 +1,20 @@
-"""Objects of cells' classes whose base takes objects apart without their attributes, as `Decimal` and `date` do."""
+"""Attributes that how an object is taken apart leaves out, and objects that are not made by their own `__new__` again.
 
+`Decimal` and `date` are taken apart without what a cell's class adds to them; a sorted dictionary or a picture without
+what somebody hung on it.
+"""
+
+import copyreg
 import enum
+from collections.abc import Iterable
+from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
 
 from .classes import is_users
 
 TAKING_APART = ("__reduce_ex__", "__reduce__")
+STATE_MAKING = (*TAKING_APART, "__getstate__")
+MAKING = ("__getnewargs__", "__getnewargs_ex__")
 
 
 def drops_them(kind: type) -> bool:
@@ -48,3 +57,111 @@ def set_whole(value: Any, states: Any) -> None:
         value.__dict__.update(named)
     for name, content in slots.items():
         object.__setattr__(value, name, content)
+
+
+def may_drop_hung(kind: type) -> bool:
+    """Whether how a library takes an object apart, in Python, may leave out an attribute that others hung on it."""
+    if not kind.__dictoffset__ or issubclass(kind, type | enum.Enum):
+        return False
+    homes = (one for one in kind.__mro__[:-1] for name in STATE_MAKING if name in vars(one))
+    home = next(homes, None)
+    if home is None or is_users(home):  # somebody who says himself what is kept means it
+        return False
+    return all(isinstance(vars(home).get(name, may_drop_hung), FunctionType) for name in STATE_MAKING)
+
+
+def reducer_of_hung(kind: type) -> Any:
+    """Takes an object of a library apart as the library does, and with the attributes that its class does not know."""
+    known = frozenset(_names(kind))
+
+    def reduce(_pickler: Any, value: Any) -> Any:
+        space = vars(value)
+        if space.keys() <= known:
+            return NotImplemented
+        hung = {name: one for name, one in space.items() if name not in known and not name.startswith("_")}
+        if not hung:
+            return NotImplemented
+        reduced = value.__reduce_ex__(5)
+        state = reduced[2] if isinstance(reduced, tuple) and len(reduced) > 2 else None
+        parts = state if isinstance(state, tuple) else (state,)
+        if any(isinstance(one, dict) and not one.keys().isdisjoint(space) for one in parts):
+            return reduced  # it has chosen among all of its attributes
+        return with_hung(reduced, hung)
+
+    return reduce
+
+
+def _names(kind: type) -> Iterable[str]:
+    """What is in a class and its bases, and what their functions name."""
+    for one in kind.__mro__[:-1]:
+        for name, value in vars(one).items():
+            yield name
+            function = getattr(value, "fget", None) or getattr(value, "__func__", value)
+            if isinstance(function, FunctionType):
+                yield from _named_in(function.__code__)
+        named = vars(one).get("__annotations__")
+        yield from named if isinstance(named, dict) else ()
+
+
+def _named_in(code: CodeType) -> Iterable[str]:
+    yield from code.co_names
+    for one in code.co_consts:
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, CodeType):
+            yield from _named_in(one)
+
+
+def with_hung(reduced: Any, hung: dict[str, Any]) -> Any:
+    """What an object is taken apart to, and attributes that are not in it yet."""
+    if not isinstance(reduced, tuple) or len(reduced) > 5:
+        return reduced
+    make, arguments, state, items, pairs = (*reduced[:5], None, None, None)[:5]
+    parts = state if isinstance(state, tuple) else (state,)
+    if not hung or any(isinstance(one, dict) and one.keys() >= hung.keys() for one in parts):
+        return reduced
+    return make, arguments, (state, hung, {}), items, pairs, set_whole
+
+
+def is_only_forbidden(kind: type) -> bool:
+    """Whether a class cannot be pickled for no reason but that other versions of its library might not understand it."""
+    return kind.__module__.split(".")[0] == "patsy" and any(
+        isinstance(getattr(kind, name), FunctionType) for name in ("__getstate__", "__reduce__")
+    )
+
+
+def reduce_forbidden(_pickler: Any, value: Any) -> Any:
+    """An object by its attributes: that it is of another version is found out before it is loaded."""
+    return make_whole, (type(value),), (None, vars(value), {}), None, None, set_whole
+
+
+def makes_itself(kind: type) -> bool:
+    """Whether a class has a `__new__` in Python, which pickle would call with what it may not expect."""
+    if not isinstance(kind.__new__, FunctionType) or issubclass(kind, type | enum.Enum):
+        return False
+    base: Any = object
+    plain = all(getattr(kind, name) is getattr(base, name) for name in TAKING_APART)
+    return plain and not any(isinstance(getattr(kind, name, None), FunctionType) for name in MAKING)
+
+
+def reduce_made(_pickler: Any, value: Any) -> Any:
+    """An object without its `__new__`: what that did is part of the state that comes back."""
+    reduced: Any = value.__reduce_ex__(5)
+    newobj: Any = copyreg.__newobj__  # type: ignore[attr-defined]
+    return (make_whole, *reduced[1:]) if reduced[0] is newobj else reduced
+
+
+def make_whole(kind: Any, *arguments: Any) -> Any:
+    """An object that is still to be filled.
+
+    A library's class may have one object, which its `__new__` knows; but it may also give one of another class.
+    """
+    base = next(one for one in kind.__mro__ if isinstance(vars(one).get("__new__"), BuiltinFunctionType))
+    if not is_users(kind):
+        try:
+            made = kind.__new__(kind, *arguments)
+        except TypeError:
+            made = None
+        if type(made) is kind:
+            return made
+    return base.__new__(kind, *arguments)

@@ -96,7 +96,9 @@ def _set_numpy_random(before: Any) -> None:
 
 def _numpy() -> Any:
     numpy = sys.modules["numpy"]
-    return numpy.get_printoptions(), numpy.geterr(), numpy.geterrcall()
+    bases = sys.modules.get("numpy.polynomial._polybase")
+    more = numpy.getbufsize(), getattr(getattr(bases, "ABCPolyBase", None), "_use_unicode", None)
+    return numpy.get_printoptions(), numpy.geterr(), numpy.geterrcall(), more
 
 
 def _set_numpy(before: Any) -> None:
@@ -104,6 +106,11 @@ def _set_numpy(before: Any) -> None:
     numpy.set_printoptions(**{name: value for name, value in before[0].items() if name != "override_repr"})
     numpy.seterr(**before[1])
     numpy.seterrcall(before[2] if len(before) > 2 else None)
+    if len(before) > 3:  # earlier snapshots do not have it
+        size, unicode = before[3]
+        numpy.setbufsize(size)
+        if unicode is not None:
+            numpy.polynomial.set_default_printstyle("unicode" if unicode else "ascii")
 
 
 def _pandas() -> Any:

@@ -19,7 +19,10 @@ from .singletons import CurrentSession, is_of_session
 
 SETTERS = frozenset({"setattr", "object"})
 """What is given an object and the name of an attribute: the function, and that of `unittest.mock.patch`."""
-ACCESSORS = ("DataFrame", "Series", "Index")
+ACCESSORS = (
+    *(("pandas", name) for name in ("DataFrame", "Series", "Index")),
+    *(("polars", name) for name in ("DataFrame", "LazyFrame", "Series", "Expr")),
+)
 KEPT_OTHERWISE = frozenset({"sys", "builtins", "tempfile.tempdir", "warnings.filters", "matplotlib.rcParams"})
 OF_SYS = frozenset({"excepthook", "unraisablehook", "displayhook", "tracebacklimit", "ps1", "ps2"})
 """Of `sys`, what is kept here all the same."""
@@ -86,6 +89,8 @@ def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[st
             module, inner, owner = place
             elsewhere = not {module, f"{module}.{attribute}"}.isdisjoint(KEPT_OTHERWISE)
             value = vars(owner).get(attribute, DELETED)
+            if value is DELETED and isinstance(getattr(type(owner), attribute, None), property):
+                value = getattr(owner, attribute)
             if not inner:
                 value = of_cells.get((module, attribute), value)
             if value is not DELETED and (not elsewhere or (module == "sys" and attribute in OF_SYS)):
@@ -101,15 +106,24 @@ def _of_builtins() -> dict[str, Any]:
 
 
 def _accessors() -> dict[str, Any]:
-    """The accessors of pandas that cells have registered."""
+    """The accessors of pandas and the namespaces of polars that cells have registered."""
     found: dict[str, Any] = {}
-    kinds: list[Any] = [getattr(sys.modules.get("pandas"), name, None) for name in ACCESSORS]
+    kinds: list[Any] = [getattr(sys.modules.get(module), name, None) for module, name in ACCESSORS]
     for kind in kinds:
         for name in getattr(kind, "_accessors", ()):
-            accessor = getattr(vars(kind).get(name), "_accessor", None)
-            if isinstance(accessor, type) and is_users(accessor):
+            accessor = _class_of_accessor(vars(kind).get(name))
+            if accessor is not None and is_users(accessor):
                 found[f"{PREFIX}{kind.__module__}:{kind.__qualname__}:{name}"] = vars(kind)[name]
     return found
+
+
+def _class_of_accessor(value: Any) -> type | None:
+    """The class that an attribute of frames makes an object of, in pandas and in polars; None: it does not."""
+    kinds = (vars(value).get(name) for name in ("_accessor", "_ns")) if type(value).__name__ in OF_ACCESSORS else ()
+    return next((one for one in kinds if isinstance(one, type)), None)
+
+
+OF_ACCESSORS = ("Accessor", "CachedAccessor", "NameSpace")
 
 
 def _place(path: str) -> tuple[str, str, Any] | None:
@@ -120,10 +134,14 @@ def _place(path: str) -> tuple[str, str, Any] | None:
         names = [".".join(path.split(".")[:count]) for count in range(len(rest) + 1, 0, -1)]
         name = next((name for name in names if name in sys.modules), "")
         owner, rest = sys.modules.get(name), path[len(name) + 1 :].split(".") if name != path else []
+    home, inner = owner, list[str]()
     for name in rest:
+        if isinstance(owner, ModuleType):
+            home, inner = owner, []
         owner = vars(owner).get(name) if _is_place(owner) else None
-    if not _is_place(owner):  # and nothing is asked of it: it is the user's, and may answer anything
-        return None
+        inner.append(name)
+    if not _is_place(owner):  # and nothing is asked of it: it may be the user's, and answer anything
+        return _object_of_library(home, inner, owner)
     if str(getattr(owner, "__module__" if isinstance(owner, type) else "__name__", "")).split(".")[0] == KERNEL:
         return None  # what a cell does to the kernel is of its process alone
     if isinstance(owner, ModuleType):
@@ -132,6 +150,23 @@ def _place(path: str) -> tuple[str, str, Any] | None:
     if not is_users(owner) and owner.__flags__ & CHANGEABLE:
         return owner.__module__, owner.__qualname__, owner
     return None
+
+
+def _object_of_library(home: Any, inner: list[str], owner: Any) -> tuple[str, str, Any] | None:
+    """The place of an object that a library has in a module or in a class, as the distributions of scipy."""
+    kind = type(owner)
+    if (
+        not inner
+        or not _is_place(home)
+        or not kind.__dictoffset__
+        or is_users(kind)
+        or kind.__module__.startswith(KERNEL)
+    ):
+        return None
+    if isinstance(home, type):
+        return None if is_users(home) else (home.__module__, ".".join((home.__qualname__, *inner)), owner)
+    known = sys.modules.get(home.__name__) is home and not _is_of_workspace(home)
+    return (home.__name__, ".".join(inner), owner) if known and home is not CurrentSession.main else None
 
 
 def _is_place(owner: Any) -> TypeGuard[ModuleType | type]:
@@ -162,7 +197,7 @@ def restore(name: str, value: Any) -> None:
     for part in path.split(".") if path else ():
         owner = getattr(owner, part)
     setattr(owner, attribute, value)
-    if type(value).__name__ == "CachedAccessor":
+    if _class_of_accessor(value) is not None and isinstance(getattr(owner, "_accessors", None), set):
         owner._accessors.add(attribute)
 
 

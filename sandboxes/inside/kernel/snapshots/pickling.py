@@ -1,6 +1,7 @@
 """The pickler and the unpickler of snapshots: cloudpickle's, with what it copies or cannot do put right."""
 
 import contextlib
+import ctypes
 import datetime
 import functools
 import io
@@ -30,10 +31,13 @@ from . import (
     functions,
     iterators,
     library_patches,
+    library_registers,
     namespaces,
     opened,
+    pictures,
     refusing,
     set_order,
+    shared_memory,
     singletons,
     tables,
     views,
@@ -51,6 +55,7 @@ VIEWS = ("keys", "values", "items")
 BUILT_IN: dict[type, Reduce] = {
     ModuleType: namespaces.reduce_module,
     BuiltinFunctionType: library_patches.reduce_builtin,
+    library_registers.Unkept: library_registers.reduce_unkept,
     CellType: functions.reduce_cell,
     type(functools.lru_cache(lambda: None)): functions.reduce_cached,
     typing.NewType: functions.reduce_new_type,
@@ -63,6 +68,7 @@ BUILT_IN: dict[type, Reduce] = {
     re.Match: refusing.reduce_match,
     memoryview: refusing.reduce_memoryview,
     struct.Struct: refusing.reduce_struct,
+    type(ctypes.Array): refusing.reduce_c_type,
     **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
     **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
     MappingProxyType: views.reduce_proxy,
@@ -87,12 +93,14 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("numpy", "matrix", arrays.reduce_subclass),
     ("numpy", "recarray", arrays.reduce_subclass),
     ("numpy", "void", arrays.reduce_record),
+    ("numpy", "record", arrays.reduce_record),
     ("pandas._libs.internals", "BlockValuesRefs", tables.reduce_refs),
     ("pandas.core.internals.managers", "SingleBlockManager", tables.reduce_series_manager),
     ("pandas.arrays", "ArrowStringArray", tables.reduce_arrow_backed),
     ("pandas.arrays", "ArrowExtensionArray", tables.reduce_arrow_backed),
     ("pandas", "ArrowDtype", tables.reduce_arrow_dtype),
     ("pandas", "StringDtype", tables.reduce_string_dtype),
+    ("pyarrow", "Buffer", shared_memory.reduce_buffer),
     ("polars", "DataFrame", tables.reduce_polars_frame),
     ("polars", "Series", tables.reduce_polars_series),
     ("polars", "LazyFrame", tables.reduce_polars_query),
@@ -105,9 +113,15 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("pandas._libs.internals", "Block", tables.reduce_block),
     ("pandas._libs.arrays", "NDArrayBacked", tables.reduce_backed),
     ("pandas", "Index", tables.reduce_index),
+    ("pandas.core.generic", "NDFrame", tables.reduce_frame),
     ("numpy", "ndarray", arrays.reduce_users),
     ("numpy", "generic", arrays.reduce_scalar),
+    ("numpy.random", "Generator", arrays.reduce_generator),
     ("pytz", "BaseTzInfo", tables.reduce_timezone),
+    ("PIL.Image", "Image", pictures.reduce_picture),
+    ("pyarrow", "MemoryPool", library_registers.reduce_pool),
+    ("scipy.spatial", "cKDTree", arrays.reduce_tree),
+    ("scipy.stats._unuran.unuran_wrapper", "Method", refusing.reduce_sampler),
     ("sqlite3", "Connection", connections.reduce_sqlite),
     ("builtins", "BaseException", errors.reduce_error),
     ("functools", "partialmethod", functions.reduce_partial_method),
@@ -159,6 +173,11 @@ class Reducers:
         """The modules that cells have made, by the identity of their variables."""
         return namespaces.made_modules()
 
+    @functools.cached_property
+    def memory(self) -> shared_memory.OwnedMemory:
+        """Whose memory is where."""
+        return shared_memory.OwnedMemory()
+
     def of(self, kind: type) -> Reduce | None:
         """The reducer of a type; None: pickle knows what to do."""
         try:
@@ -171,6 +190,12 @@ class Reducers:
         if found is None and attributes.drops_them(kind):
             found = attributes.reduce_whole
         found = found or sentinel_reducer(kind)
+        if found is None and attributes.is_only_forbidden(kind):
+            found = attributes.reduce_forbidden
+        if found is None and attributes.makes_itself(kind):
+            found = attributes.reduce_made
+        if found is None and attributes.may_drop_hung(kind):
+            found = attributes.reducer_of_hung(kind)
         self._found[kind] = found
         return found
 

@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from ..own_library import KERNEL
+from . import library_registers
 from .classes import is_users
 from .singletons import found, portable_path
 
@@ -284,6 +285,7 @@ REGISTERS = (
       for module, kinds in (("loader", ("Loader", "FullLoader", "SafeLoader", "UnsafeLoader")),
                             ("dumper", ("Dumper", "SafeDumper")))
       for kind in kinds for name in OF_YAML),
+    *library_registers.REGISTERS,
 )  # fmt: skip
 """Dictionaries of libraries into which programs put functions and classes of their own: module and place."""
 
@@ -347,6 +349,7 @@ OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "registers of libraries": ("sys", _entries, _set_entries),
     "colormaps of matplotlib": ("matplotlib.cm", _colormaps, _set_colormaps),
     "dtypes of pandas": ("pandas.core.dtypes.base", _dtypes, _set_dtypes),
+    **library_registers.OF_LIBRARIES,
 }
 """What is read as None as long as it is as Python has it."""
 

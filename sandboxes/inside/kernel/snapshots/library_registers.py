@@ -1,0 +1,194 @@
+"""Registers and switches of libraries for data and figures: only what is not as the library has it is kept.
+
+Each is read as None as long as nobody has changed it.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from .classes import is_users
+
+
+class Unkept:
+    """Stands among the settings for parts of libraries that do not come back, and has the receipt name them.
+
+    Args:
+        parts: The name of each, what it is, and why.
+    """
+
+    def __init__(self, parts: list[tuple[str, str, str]]) -> None:
+        self.parts = parts
+
+
+def reduce_unkept(pickler: Any, unkept: Unkept) -> Any:
+    """Name the parts."""
+    for name, kind, reason in unkept.parts:
+        pickler.reducers.name(name, kind, reason)
+    return tuple, ()
+
+
+def _leave(_before: Any) -> None:
+    """Nothing can be put back."""
+
+
+def _styles() -> Any:
+    library: Any = sys.modules["matplotlib.style"]
+    usual = library._base_library
+    return {name: dict(one) for name, one in library.library.items() if usual.get(name) != one} or None
+
+
+def _set_styles(before: Any) -> None:
+    library: Any = sys.modules["matplotlib.style"]
+    parameters = sys.modules["matplotlib"].RcParams
+    library.library.update({name: parameters(one) for name, one in before.items()})
+    library.available[:] = sorted(name for name in library.library if not name.startswith("_"))
+
+
+def _colors() -> Any:
+    colors: Any = sys.modules["matplotlib.colors"]
+    known, found = colors._colors_full_map, dict[str, Any]()
+    usual: Any = sys.modules["matplotlib._color_data"]
+    tables = (usual.BASE_COLORS, usual.TABLEAU_COLORS, usual.XKCD_COLORS, usual.CSS4_COLORS)
+    for name in reversed(known):  # those of the library came first
+        british = name.replace("grey", "gray")
+        if not any(known[name] == one[key] for one in tables for key in (name, british) if key in one):
+            found[name] = known[name]
+        elif not name.endswith("grey"):
+            break
+    return dict(reversed(found.items())) or None
+
+
+def _set_colors(before: Any) -> None:
+    sys.modules["matplotlib.colors"].get_named_colors_mapping().update(before)
+
+
+def _sequences() -> Any:
+    known = sys.modules["matplotlib"].color_sequences
+    found = {name: known[name] for name in known if name not in known._BUILTIN_COLOR_SEQUENCES}
+    return found or None
+
+
+def _set_sequences(before: Any) -> None:
+    for name, colors in before.items():
+        sys.modules["matplotlib"].color_sequences.register(name, colors)
+
+
+def _formats() -> Any:
+    library: Any = sys.modules["PIL.Image"]
+    mine = [name for name, handlers in library.OPEN.items() if any(map(_is_of_cell, handlers))]
+    mine += [name for name, one in library.SAVE.items() if name not in mine and _is_of_cell(one)]
+    if not mine:
+        return None
+    registers = ("OPEN", "SAVE", "SAVE_ALL", "MIME")
+    kept = {
+        name: {key: getattr(library, name)[key] for key in mine if key in getattr(library, name)} for name in registers
+    }
+    kept["EXTENSION"] = {end: name for end, name in library.EXTENSION.items() if name in mine}
+    return mine, kept
+
+
+def _is_of_cell(value: Any) -> bool:
+    return isinstance(getattr(value, "__module__", None), str) and is_users(value)
+
+
+def _set_formats(before: Any) -> None:
+    library: Any = sys.modules["PIL.Image"]
+    names, kept = before
+    library.ID.extend(name for name in names if name in kept["OPEN"] and name not in library.ID)
+    for name, entries in kept.items():
+        getattr(library, name).update(entries)
+
+
+def _arrow() -> Any:
+    arrow = sys.modules["pyarrow"]
+    threads = arrow.cpu_count(), arrow.io_thread_count()
+    pool = arrow.default_memory_pool().backend_name
+    changed = threads != (len(os.sched_getaffinity(0)), OF_INPUT) or pool != arrow.supported_memory_backends()[0]
+    return (threads, pool) if changed else None
+
+
+OF_INPUT = 8
+"""Threads that arrow reads with."""
+
+
+def _set_arrow(before: Any) -> None:
+    arrow: Any = sys.modules["pyarrow"]
+    (threads, of_input), pool = before
+    arrow.set_cpu_count(threads)
+    arrow.set_io_thread_count(of_input)
+    arrow.set_memory_pool(make_pool(pool))
+
+
+def reduce_pool(pickler: Any, pool: Any) -> Any:
+    """A pool of arrow's memory, of which there is one of each kind."""
+    same = type(make_pool(pool.backend_name)) is type(pool) or type(pool).__name__ == "MemoryPool"
+    return (make_pool, (pool.backend_name,)) if same else NotImplemented
+
+
+def make_pool(name: str) -> Any:
+    """The pool of that kind."""
+    return getattr(sys.modules["pyarrow"], f"{name}_memory_pool")()
+
+
+def _functions() -> Any:
+    library: Any = sys.modules["pyarrow.compute"]
+    names = [name for name in library.list_functions() if not hasattr(library, name)]
+    mine = [name for name in names if not name.startswith("hash_") and name not in OF_ARROW]
+    why = "pyarrow does not give away the function that was registered; register it again"
+    return Unkept([(f"pyarrow's {name}", "function", why) for name in mine]) if mine else None
+
+
+OF_ARROW = frozenset({"count_all"})
+"""Functions of pyarrow that have no name in Python."""
+
+
+def _pools() -> Any:
+    library: Any = sys.modules["joblib.parallel"]
+    config, usual = getattr(library._backend, "config", {}), library.default_parallel_config
+    return {name: value for name, value in config.items() if value is not usual.get(name)} or None
+
+
+def _set_pools(before: Any) -> None:
+    library: Any = sys.modules["joblib.parallel"]
+    library._backend.config = {**library.default_parallel_config, **before}
+
+
+def _memory_files() -> Any:
+    kind = sys.modules["fsspec.implementations.memory"].MemoryFileSystem
+    usual = ({}, [""])
+    return None if (kind.store, kind.pseudo_dirs) == usual else (kind.store, kind.pseudo_dirs)
+
+
+def _set_memory_files(before: Any) -> None:
+    kind = sys.modules["fsspec.implementations.memory"].MemoryFileSystem
+    kind.store.clear()
+    kind.store.update(before[0])
+    kind.pseudo_dirs[:] = before[1]
+
+
+OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
+    "styles of matplotlib": ("matplotlib.style", _styles, _set_styles),
+    "colors of matplotlib": ("matplotlib.colors", _colors, _set_colors),
+    "sequences of colors of matplotlib": ("matplotlib.colors", _sequences, _set_sequences),
+    "formats of pictures": ("PIL.Image", _formats, _set_formats),
+    "threads and memory of pyarrow": ("pyarrow", _arrow, _set_arrow),
+    "functions of pyarrow": ("pyarrow.compute", _functions, _leave),
+    "pools of joblib": ("joblib.parallel", _pools, _set_pools),
+    "files in memory": ("fsspec.implementations.memory", _memory_files, _set_memory_files),
+}
+"""Name → the module that must be loaded for it, how it is read, and how it is put back."""
+REGISTERS = (
+    ("matplotlib.scale", "_scale_mapping"),
+    ("matplotlib.projections", "projection_registry._all_projection_types"),
+    ("matplotlib.animation", "writers._registered"),
+    ("pandas.io.excel._util", "_writers"),
+    ("pandas.plotting._core", "_backends"),
+    ("pandas.tseries.holiday", "holiday_calendars"),
+    ("fsspec.registry", "_registry"),
+    ("joblib.parallel", "BACKENDS"),
+    ("joblib.memory", "_STORE_BACKENDS"),
+    ("formulaic.transforms", "TRANSFORMS"),
+)
+"""Dictionaries into which programs put functions and classes of their own: module and place."""
