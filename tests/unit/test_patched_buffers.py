@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from pickle import PickleBuffer
@@ -82,6 +83,35 @@ def test_little_that_changed_takes_little(keeper: Keeper) -> None:
     array[1_000_000 : 1_000_000 + 8_192] ^= 1
     assert keeper.keep(array) == first
     assert np.array_equal(keeper.read(first), array)
+
+
+class CountingSpool(Spool):
+    """A spool that knows how many bytes it was asked to name, which means to hash them."""
+
+    named = 0
+
+    def put_all(self, pieces: Sequence[memoryview]) -> list[str]:
+        self.named += sum(map(len, pieces))
+        return super().put_all(pieces)
+
+
+def test_a_small_array_that_has_not_changed_is_not_hashed_again(tmp_path: Path) -> None:
+    keeper = Keeper(tmp_path, "digests")
+    keeper.spool = keeper.writer._spool = spool = CountingSpool(str(tmp_path))
+    array = made(100_000)
+    first = keeper.keep(array)
+    assert spool.named == len(array)
+    assert keeper.keep(array) == first
+    assert spool.named == len(array)
+    assert "check" not in json.loads(first)[0]  # its name says whether it was read well
+    array[50_000] ^= 1
+    second = keeper.keep(array)
+    assert spool.named == len(array)
+    assert len(json.loads(second)[0]["patches"]) == 1
+    assert np.array_equal(keeper.read(second, learn=True), array)
+    assert json.loads(keeper.keep(array))[0]["base"] == json.loads(first)[0]["blobs"]
+    array[:] ^= 1
+    assert np.array_equal(keeper.read(keeper.keep(array)), array)
 
 
 def test_a_blob_of_which_much_changed_is_written_anew(keeper: Keeper) -> None:

@@ -6,6 +6,7 @@ what somebody hung on it.
 
 import copyreg
 import enum
+import functools
 from collections.abc import Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
@@ -57,6 +58,24 @@ def set_whole(value: Any, states: Any) -> None:
         value.__dict__.update(named)
     for name, content in slots.items():
         object.__setattr__(value, name, content)
+
+
+def reducer_for(kind: type) -> Any:
+    """How an object of a class is taken apart where pickle would forget or change something; None: as pickle does."""
+    return _find(kind) if is_users(kind) else _of_library(kind)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _of_library(kind: type) -> Any:
+    return _find(kind)
+
+
+def _find(kind: type) -> Any:
+    if is_only_forbidden(kind):
+        return reduce_forbidden
+    if makes_itself(kind):
+        return reduce_made
+    return reducer_of_hung(kind) if may_drop_hung(kind) else None
 
 
 def may_drop_hung(kind: type) -> bool:
@@ -124,7 +143,7 @@ def with_hung(reduced: Any, hung: dict[str, Any]) -> Any:
 
 
 def is_only_forbidden(kind: type) -> bool:
-    """Whether a class cannot be pickled for no reason but that other versions of its library might not understand it."""
+    """Whether a class refuses to be pickled only because another version of its library might not understand it."""
     return kind.__module__.split(".")[0] == "patsy" and any(
         isinstance(getattr(kind, name), FunctionType) for name in ("__getstate__", "__reduce__")
     )

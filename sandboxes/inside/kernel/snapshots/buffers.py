@@ -14,7 +14,7 @@ from typing import Any
 from . import manifest
 from .blobs import CHUNK, Blobs, MissingBlobError, Spool, verify
 from .block_digests import BLOCK, Digests, check_of, digests_of
-from .change_detection import SMALLEST, BufferDigests, MappedBlobs, fast_digest
+from .change_detection import BufferDigests, MappedBlobs, fast_digest
 
 ROW = 64 << 10
 """Bytes of a row from which on an array is cut where its rows end: a column that is replaced leaves the others."""
@@ -56,7 +56,7 @@ class BufferWriter:
             buffer: It.
         """
         size, cut = memoryview(buffer).nbytes, cut_buffer(buffer)
-        if size < SMALLEST:
+        if size < self._before.smallest:
             return {"size": size, "blobs": self._spool.put_all(cut)}
         key = (*place, size)
         names, patches, at = [], list[tuple[list[int], memoryview]](), 0
@@ -96,7 +96,7 @@ class BufferWriter:
 
     def learn(self, place: tuple[str, int], entry: Entry, digests: Digests) -> None:
         """Note what a restored snapshot has of a buffer, before patches: those of its blobs."""
-        if entry["size"] >= SMALLEST:
+        if entry["size"] >= self._before.smallest:
             self._before.learn((*place, entry["size"]), blobs_of(entry), digests)
 
     def kept_digests(self, key: tuple[str, int, int]) -> list[list[bytes]]:

@@ -19,8 +19,9 @@ from .block_digests import BLOCK, BlockDigests, Digest, check_of
 from .vendored import installed
 from .written_pages import WrittenPages
 
-SMALLEST = 256 << 10
-"""Bytes of a buffer from which on it is worth it."""
+LARGE = 256 << 10
+"""Bytes of a buffer from which on a map of it is worth it; or a digest, in the manifest, of what its blobs hold, and
+asking a frozen copy for them: smaller ones are hashed as fast."""
 LARGEST = 8 << 30
 """Bytes that are mapped at most; what is beyond them is hashed each time."""
 
@@ -41,6 +42,9 @@ class MappedBlobs:
     Args:
         folders: Where blobs are, under their names.
     """
+
+    smallest = LARGE
+    """Bytes of a buffer from which on it is looked at."""
 
     def __init__(self, folders: list[str]) -> None:
         self._folders = folders
@@ -144,6 +148,8 @@ class BufferDigests:
         pages: What tracks writes; None: everything is read each time.
     """
 
+    smallest = 0
+
     def __init__(self, digest: Digest, pages: WrittenPages | None = None) -> None:
         self._digest = digest
         self.blocks = BlockDigests(digest, pages)
@@ -185,7 +191,9 @@ class BufferDigests:
         ]
 
     def check(self, key: Key) -> str:
-        """What tells whether the blobs of a buffer, as it was noted, were read well."""
+        """What tells whether the blobs of a buffer, as it was noted, were read well; empty: their names do."""
+        if key[2] < LARGE:
+            return ""
         noted = [digests for _, digests in self._now[key]]
         before, known = self._checks.get(key, ([], ""))
         same = len(noted) == len(before) and not any(map(operator.is_not, noted, before))

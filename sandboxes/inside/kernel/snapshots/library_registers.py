@@ -157,7 +157,7 @@ def _set_pools(before: Any) -> None:
 
 def _memory_files() -> Any:
     kind = sys.modules["fsspec.implementations.memory"].MemoryFileSystem
-    usual = ({}, [""])
+    usual: tuple[dict[str, Any], list[str]] = ({}, [""])
     return None if (kind.store, kind.pseudo_dirs) == usual else (kind.store, kind.pseudo_dirs)
 
 

@@ -8,12 +8,14 @@ from typing import Any
 from .functions import state_of
 from .singletons import CurrentSession
 
-MADE_BY_FILE = ("__spec__", "__file__", "__path__", "__loader__")
+MADE_BY_FILE = ("__file__", "__path__", "__loader__")
 
 
 def is_made(module: Any) -> bool:
     """Whether a module was made by a cell, and not by importing it."""
     if type(module) is not ModuleType or module is CurrentSession.main:
+        return False
+    if getattr(module, "__spec__", None) is not None:  # most have one, and this is asked of all
         return False
     return all(getattr(module, name, None) is None for name in MADE_BY_FILE) and module.__name__ != "__main__"
 

@@ -324,7 +324,8 @@ def _set_entries(before: Any) -> None:
 
 def _colormaps() -> Any:
     known, seaborn = sys.modules["matplotlib"].colormaps, sys.modules.get("seaborn.cm")
-    names = [name for name in known if name not in known._builtin_cmaps]
+    built_in = set(known._builtin_cmaps)
+    names = [name for name in known._cmaps if name not in built_in]
     mine = {name: known[name] for name in names if not hasattr(seaborn, name.removesuffix("_r"))}
     return mine or None
 

@@ -20,6 +20,7 @@ from .buffers import BufferWriter, blobs_of
 from .change_detection import change_detector, fast_digest
 from .files import FileTable
 from .manifest import Packs, Place
+from .memory import without_collections
 from .outside import OutsideFiles
 from .singletons import CurrentSession
 from .unchanged_objects import UnchangedObjects
@@ -72,7 +73,7 @@ class SnapshotWriter:
         self.start = start
         self.files = FileTable(root)
         self.outside = OutsideFiles(start.environment, start.outside, root)
-        self.packs = Packs()
+        self.packs = Packs(fast_digest())
         self.buffers = BufferWriter(spool, change_detector([spool.folder, blobs]))
         self._partition = Partition(UnchangedObjects(fast_digest()))
         self._partition.read_anew = tuple(SETTING_PREFIX + name for name in interpreter_state.READ_ANEW)
@@ -107,7 +108,7 @@ class SnapshotWriter:
             # Before anything is quiet: for that, what a cell may have replaced is replaced once more.
             self._of_cells = self._cell_sources()
             patches = library_patches.capture(list(self._of_cells.values()), of_cells)
-            with quiet():
+            with quiet(), without_collections():  # nearly all that is made is given back before they begin again
                 id, new, lost = self._take(cell, futures, sizes, patches)
         except TooLargeError:
             self.spool.abort()

@@ -133,13 +133,20 @@ def make_arrow_dtype(kind: Any) -> Any:
     return importlib.import_module("pandas").ArrowDtype(kind)
 
 
+NAN = "nan"
+
+
 def reduce_string_dtype(pickler: Any, dtype: Any) -> Any:
     """A dtype of strings by what it is made of."""
-    return make_string_dtype, (dtype.storage, dtype.na_value)
+    # By its name: a stream with a NaN in it is written twice, and slowly.
+    missing = NAN if dtype.na_value is sys.modules["numpy"].nan else dtype.na_value
+    return make_string_dtype, (dtype.storage, missing)
 
 
 def make_string_dtype(storage: str, missing: Any) -> Any:
     """The dtype of this version; before pandas 2.3 there was one missing value only."""
+    if isinstance(missing, str):
+        missing = importlib.import_module("numpy").nan
     make = importlib.import_module("pandas").StringDtype
     try:
         return make(storage, na_value=missing)

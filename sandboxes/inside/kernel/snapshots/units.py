@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 from .classes import is_users
 from .manifest import Place
-from .memory import without_collections
 from .pickling import Reducers, Stream
 from .unchanged_objects import UnchangedObjects, UnchangedStream
 
@@ -65,6 +64,9 @@ SMALL = 1_000
 VALUES: frozenset[type] = frozenset(
     {*PLAIN, range, slice, BuiltinFunctionType, ModuleType, type(...), type(NotImplemented)}
 )
+
+COPIED = 1 << 16
+"""Objects of a unit up to which its memo is copied: that is faster than asking it for those of all others."""
 
 Names = tuple[str, ...]
 
@@ -139,6 +141,8 @@ class Unit:
 
     def holds(self, identity: int) -> bool:
         """Whether an object is in it."""
+        if self._memo is not None:
+            return identity in self._memo
         if self._table is None:
             return False
         nans = self.stream.nans
@@ -150,21 +154,18 @@ class Unit:
         """Do not be asked again."""
         self._table, self._memo, self.roots = None, None, set()
 
-    def links(self, roots: set[int], named: NamedKinds) -> set[int]:
-        """Identities of the objects by which another unit would have to be pickled with this one.
-
-        Args:
-            roots: Those of the values of all variables.
-            named: What does not count.
-        """
-        by_value = self.stream.by_value
-        found = set(self.roots)
+    @property
+    def memo(self) -> dict[int, tuple[int, Any]]:
+        """All objects in it, by identity; it cannot be asked of one that is unchanged."""
         if self._memo is None:
             self._memo = self.stream.memo() if self._table is not None and isinstance(self.stream, Stream) else {}
-        for identity, (_, value) in self._memo.items():
-            if identity in by_value or identity in roots or not named.has(value):
-                found.add(identity)
-        return found
+        return self._memo
+
+    def among(self, met: dict[int, tuple[int, Any]]) -> set[int]:
+        """The identities of objects of others that are in it, too."""
+        if self.size <= COPIED and not self.is_unchanged:
+            return self.memo.keys() & met.keys()
+        return set(filter(self.holds, met))
 
 
 class Partition:
@@ -198,13 +199,12 @@ class Partition:
         """
         self.named = {}
         self._unchanged.begin()
-        with without_collections():  # the memos are copied, and walking through them all would cost more than that
-            units = self._merge(self._begin(values, reasons), values, reasons)
-            order = {name: place for place, name in enumerate(values)}
-            units.sort(key=lambda unit: min(order[name] for name in unit.names))
-            self.with_nans = frozenset(name for unit in units if unit.stream.nans for name in unit.names)
-            for unit in units:
-                unit.forget()
+        units = self._merge(self._begin(values, reasons), values, reasons)
+        order = {name: place for place, name in enumerate(values)}
+        units.sort(key=lambda unit: min(order[name] for name in unit.names))
+        self.with_nans = frozenset(name for unit in units if unit.stream.nans for name in unit.names)
+        for unit in units:
+            unit.forget()
         self._groups = [unit.names for unit in units if len(unit.names) > 1]
         self._bound = {name: id(value) for name, value in values.items()}
         return units
@@ -305,20 +305,25 @@ def _connected(units: list[Unit]) -> list[list[Unit]]:
         return index
 
     order = sorted(range(len(units)), key=lambda index: (units[index].is_unchanged, units[index].size))
-    asked = max(1, sum(unit.is_unchanged for unit in units))
+    few = len(units) - max(1, sum(unit.is_unchanged for unit in units))
+    met, shared, by_value = dict[int, tuple[int, Any]](), set[int](), set[int]()
+    for place, index in enumerate(order):
+        shared |= units[index].among(met)
+        if place < few:
+            met |= units[index].memo
+            by_value |= units[index].stream.by_value
     roots = {identity for unit in units for identity in unit.roots}
-    first: dict[int, int] = {}
     named = NamedKinds()
-    for index in order[:-asked]:
-        for identity in units[index].links(roots, named):
-            other = first.setdefault(identity, index)
-            if other != index:
-                parent[find(index)] = find(other)
-    for index in order[-asked:]:
-        largest, roots = units[index], units[index].roots
-        for identity, other in first.items():
-            if identity in roots or largest.holds(identity):
-                parent[find(index)] = find(other)
+    for identity in shared:
+        by_all = identity in roots or not named.has(met[identity][1])
+        if by_all or identity in by_value:
+            linked = [
+                index
+                for place, index in enumerate(order)
+                if units[index].holds(identity) and (by_all or place >= few or identity in units[index].stream.by_value)
+            ]
+            for index in linked[1:]:
+                parent[find(index)] = find(linked[0])
     groups: dict[int, list[Unit]] = {}
     for index, unit in enumerate(units):
         groups.setdefault(find(index), []).append(unit)
