@@ -80,12 +80,16 @@ async def _settling(saver: Saver) -> AsyncIterator[None]:
         await saver.holds.leave()
 
 
+PATIENCE_SECONDS = 30.0
+"""How long the file may be locked by others that write to it: on a busy machine one change can take seconds."""
+
+
 @asynccontextmanager
 async def _open_sqlite(home: Path) -> AsyncIterator[SqliteSaver]:
     file = checkpoints_file(home)
     try:
         await asyncio.to_thread(make_home, home)
-        connection = await aiosqlite.connect(file)
+        connection = await aiosqlite.connect(file, timeout=PATIENCE_SECONDS)
         # Where text is garbage, it is that of one row; reading it must not end the reading of all others.
         connection.text_factory = lambda data: data.decode("utf-8", "replace")
     except (OSError, aiosqlite.Error) as error:
@@ -106,7 +110,7 @@ async def _open_sqlite(home: Path) -> AsyncIterator[SqliteSaver]:
         except aiosqlite.Error as error:
             raise SettingsError(
                 f"The checkpoints in {file} cannot be read or written ({error}); "
-                + (f"{REPAIR}." if is_corrupt(error) else "if the disk is full, make room there.")
+                + (f"{REPAIR}." if is_corrupt(error) else _what_to_do(error))
             ) from None
     finally:
         await connection.close()
@@ -116,6 +120,12 @@ async def _advice(home: Path) -> str:
     """What to do where SQLite fails and its file is sound."""
     if await asyncio.to_thread(refuses_locks, home):
         return f"files there cannot be locked: {LOCAL}."
+    return "if the disk is full, make room there."
+
+
+def _what_to_do(error: aiosqlite.Error) -> str:
+    if "locked" in str(error):
+        return f"another process has been writing to it for {PATIENCE_SECONDS:.0f} seconds; end that, or try again."
     return "if the disk is full, make room there."
 
 

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from .dict_contents import DictContents, is_alone
+
 NAMES = ("json", "os", "os.path", "time", "hashlib", "io", "select", "struct", "stat", "re", "signal", "socket")
 """Modules that nothing of the kernel sets anything in, and that keep no variables of their own."""
 LOOKED_UP = (*NAMES, "posix", "genericpath", "pickle", "contextlib", "functools", "operator", "types")
@@ -80,12 +82,12 @@ class OwnLibrary:
             copy.__dict__.update(vars(module))
             self._copies[name] = copy
         self._copies["os"].__dict__["path"] = self._copies["os.path"]
-        self._functions: list[tuple[dict[str, Any], list[str], list[Any]]] = []
+        self._functions: list[tuple[DictContents, list[str], list[Any]]] = []
         """The variables of each module in `LOOKED_UP`, the names of its functions and classes, and these."""
         for name in filter(sys.modules.__contains__, LOOKED_UP):
             space = vars(sys.modules[name])
             names = [variable for variable, value in space.items() if callable(value)]
-            self._functions.append((space, names, [space[variable] for variable in names]))
+            self._functions.append((DictContents(space), names, [space[variable] for variable in names]))
         self.give()
 
     def give(self) -> None:
@@ -106,8 +108,15 @@ class OwnLibrary:
         """
         is_not, of_cells = operator.is_not, dict[tuple[str, str], Any]()
         spaces: dict[str, dict[str, Any]] = {}
-        for space, names, values in self._functions:
-            if any(map(is_not, map(space.get, names), values)):  # a look at a thousand names costs 50 µs
+        alone = is_alone()
+        for contents, names, values in self._functions:
+            if alone and contents.is_same():
+                continue
+            space = contents.space
+            if not any(map(is_not, map(space.get, names), values)):
+                if alone:
+                    contents.remember()
+            else:
                 module = space["__name__"]
                 spaces[module] = space
                 for name, value in zip(names, values, strict=True):

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from types import ModuleType
 from typing import Any
 
+from ..dict_contents import DictContents, is_alone
 from .namespaces import is_made
 from .singletons import is_of_session
 from .units import reason_of
@@ -40,6 +41,7 @@ class ImportedModules:
     def __init__(self, root: str) -> None:
         self._root = root
         self._before: frozenset[str] = frozenset()
+        self._contents = DictContents({})
         self._names: list[str] = []
         self._modules: list[Any] = []
         self.imported: list[str] = []
@@ -60,7 +62,13 @@ class ImportedModules:
             preloaded: Names of modules that count as imported by the session, and come first.
             before: Those that were there when it began.
         """
+        alone = is_alone()
+        if before is self._before and sys.modules is self._contents.space and alone and self._contents.is_same():
+            return
         names, modules = list(sys.modules), list(sys.modules.values())
+        self._contents = DictContents(sys.modules)
+        if alone:
+            self._contents.remember()
         same = before is self._before and names == self._names and len(modules) == len(self._modules)
         if same and all(map(operator.is_, modules, self._modules)):
             return
