@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .classes import is_users
+from .singletons import found, is_of_session, portable_path
 
 
 class Unkept:
@@ -168,6 +169,86 @@ def _set_memory_files(before: Any) -> None:
     kind.pseudo_dirs[:] = before[1]
 
 
+def _fonts() -> Any:
+    known = sys.modules["matplotlib.font_manager"].fontManager.ttflist
+    paths = [one.fname for one in reversed(known[-LAST_FONTS:]) if is_of_session(os.path.abspath(one.fname))]
+    return [portable_path(path) if os.path.isabs(path) else path for path in dict.fromkeys(reversed(paths))] or None
+
+
+LAST_FONTS = 100
+"""Fonts that are looked at: those that a cell has added stand behind all others."""
+
+
+def _set_fonts(before: Any) -> None:
+    manager: Any = sys.modules["matplotlib.font_manager"].fontManager
+    for path in map(found, before):
+        if not any(one.fname == path for one in manager.ttflist):
+            manager.addfont(path)
+
+
+def _interactive() -> Any:
+    return sys.modules["matplotlib"].is_interactive() or None
+
+
+def _set_interactive(before: bool) -> None:
+    sys.modules["matplotlib"].interactive(before)
+
+
+def _special() -> Any:
+    found = sys.modules["scipy.special"].geterr()
+    return {name: how for name, how in found.items() if how != ("raise" if name == "memory" else "ignore")} or None
+
+
+def _set_special(before: Any) -> None:
+    sys.modules["scipy.special"].seterr(**before)
+
+
+def _workers() -> Any:
+    return vars(sys.modules["scipy.fft._pocketfft.helper"]._config).get("default_workers", 1) - 1 or None
+
+
+def _set_workers(before: Any) -> None:
+    sys.modules["scipy.fft._pocketfft.helper"]._config.default_workers = before + 1
+
+
+def _links() -> Any:
+    now = list(sys.modules["scipy.cluster.hierarchy"]._link_line_colors)
+    return None if now == OF_LINKS else now
+
+
+OF_LINKS = [f"C{number}" for number in range(1, 10)]
+"""The colors of dendrograms."""
+
+
+def _set_links(before: Any) -> None:
+    sys.modules["scipy.cluster.hierarchy"].set_link_color_palette(before)
+
+
+def _structlog() -> Any:
+    return vars(sys.modules["structlog._config"]._CONFIG) or None
+
+
+def _set_structlog(before: Any) -> None:
+    vars(sys.modules["structlog._config"]._CONFIG).update(before)
+
+
+def _validators() -> Any:
+    return None if sys.modules["attr._config"]._run_validators else False
+
+
+def _set_validators(before: bool) -> None:
+    library: Any = sys.modules["attr._config"]
+    library._run_validators = before
+
+
+def _file_systems() -> Any:
+    return sys.modules["fsspec.config"].conf or None
+
+
+def _set_file_systems(before: Any) -> None:
+    sys.modules["fsspec.config"].conf.update(before)
+
+
 OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "styles of matplotlib": ("matplotlib.style", _styles, _set_styles),
     "colors of matplotlib": ("matplotlib.colors", _colors, _set_colors),
@@ -176,6 +257,14 @@ OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "threads and memory of pyarrow": ("pyarrow", _arrow, _set_arrow),
     "functions of pyarrow": ("pyarrow.compute", _functions, _leave),
     "pools of joblib": ("joblib.parallel", _pools, _set_pools),
+    "fonts of matplotlib": ("matplotlib.font_manager", _fonts, _set_fonts),
+    "interactive figures": ("matplotlib", _interactive, _set_interactive),
+    "errors of special functions": ("scipy.special", _special, _set_special),
+    "workers of transforms": ("scipy.fft._pocketfft.helper", _workers, _set_workers),
+    "colors of dendrograms": ("scipy.cluster.hierarchy", _links, _set_links),
+    "structlog": ("structlog._config", _structlog, _set_structlog),
+    "validators of attrs": ("attr._config", _validators, _set_validators),
+    "file systems": ("fsspec.config", _file_systems, _set_file_systems),
     "files in memory": ("fsspec.implementations.memory", _memory_files, _set_memory_files),
 }
 """Name → the module that must be loaded for it, how it is read, and how it is put back."""

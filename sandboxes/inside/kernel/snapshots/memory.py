@@ -40,13 +40,25 @@ def address(buffer: Any) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(buffer)) if len(buffer) else 0
 
 
+class _Collector:
+    held = 0
+    """How many blocks hold it off that found it enabled."""
+
+
 @contextmanager
 def without_collections() -> Iterator[None]:
     """For the time of the block nothing is looked through for garbage, if it is at all."""
     enabled = gc.isenabled()
     gc.disable()
+    _Collector.held += enabled
     try:
         yield
     finally:
+        _Collector.held -= enabled
         if enabled:
             gc.enable()
+
+
+def collects_garbage() -> bool:
+    """Whether garbage is collected, as far as the session knows."""
+    return gc.isenabled() or _Collector.held > 0

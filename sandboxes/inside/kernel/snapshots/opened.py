@@ -40,6 +40,19 @@ def reduce_file(pickler: Any, file: Any) -> Any:
     return open_file, (portable_path(path), mode, place, settings, text and file.line_buffering, buffered, *more)
 
 
+def reduce_text(pickler: Any, file: Any) -> Any:
+    """Text of a class of its own, which may take itself apart; how far it was read is what it then forgets."""
+    reduced = file.__reduce_ex__(5)
+    if file.closed or not isinstance(reduced, tuple) or len(reduced) > 2:
+        return reduced
+    return *reduced, file.tell(), None, None, set_position
+
+
+def set_position(file: Any, place: int) -> None:
+    """Go on where it was."""
+    file.seek(place)
+
+
 def _path(file: Any) -> Any:
     """Where it is now: the name that it was opened with says that only until the working directory changes."""
     name = _name(file)

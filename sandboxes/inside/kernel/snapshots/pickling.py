@@ -124,6 +124,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("scipy.stats._unuran.unuran_wrapper", "Method", refusing.reduce_sampler),
     ("sqlite3", "Connection", connections.reduce_sqlite),
     ("builtins", "BaseException", errors.reduce_error),
+    ("io", "TextIOWrapper", opened.reduce_text),
     ("functools", "partialmethod", functions.reduce_partial_method),
     ("weakref", "finalize", refusing.refuse("a finalizer of an object")),
     ("threading", "Thread", refusing.refuse("a thread")),

@@ -1,7 +1,6 @@
 """Pictures of PIL: one that is read from a file, frame by frame, goes on doing that; others keep what hangs on them."""
 
 import os
-import sys
 from typing import Any
 
 from .attributes import with_hung
@@ -12,51 +11,47 @@ from .singletons import found, portable_path
 def reduce_picture(pickler: Any, picture: Any) -> Any:
     """A picture with its pixels, or with the file out of which it takes its frames."""
     space = vars(picture)
-    kind = type(picture)
-    drawn = {"_im", "_mode", "_size", "palette", "info", "im", "readonly", "_readonly"}
-    if is_users(kind):
-        kept = {name: one for name, one in space.items() if name not in drawn}
-    else:
-        known = _known(kind)
-        kept = {name: one for name, one in space.items() if name not in drawn and name not in known and name[0] != "_"}
-    if isinstance(space.get("filename"), str):
-        kept["filename"] = space["filename"]
     file = space.get("fp") or space.get("_fp")
     if file is None or getattr(file, "closed", True) or not _has_frames(picture):
-        return with_hung(picture.__reduce_ex__(5), kept)
-    place, own = file, bool(space.get("_exclusive_fp"))
-    if own and isinstance(getattr(file, "name", None), str) and os.path.isfile(file.name):
-        place = portable_path(file.name)
-    pixels = picture.tobytes() if space.get("_im") is not None and not space.get("tile") else None
-    return (
-        open_picture,
-        (place, kind, picture.tell(), pixels, picture.mode),
-        (dict(picture.info), kept),
-        None,
-        None,
-        fill,
-    )
+        reduced = picture.__reduce_ex__(5)  # which reads the picture, if nobody has
+        return with_hung(reduced, _kept(picture))
+    place = portable_path(file.name) if space.get("_exclusive_fp") and _is_at_its_path(file) else file
+    drawn = space.get("_im") is not None and not space.get("tile")
+    arguments = (place, picture.tell(), picture.tobytes() if drawn else None, picture.mode)
+    return open_picture, arguments, (dict(picture.info), _kept(picture)), None, None, fill
+
+
+def _is_at_its_path(file: Any) -> bool:
+    path = getattr(file, "name", None)
+    return isinstance(path, str) and os.path.isfile(path) and os.path.samestat(os.stat(path), os.fstat(file.fileno()))
+
+
+def _kept(picture: Any) -> dict[str, Any]:
+    """What hangs on a picture, or its class has put there, and what it knows of its file."""
+    space, kind = vars(picture), type(picture)
+    known = OF_PICTURE if is_users(kind) else OF_PICTURE | OF_READERS
+    kept = {name: one for name, one in space.items() if name not in known and (is_users(kind) or name[0] != "_")}
+    return kept | {name: space[name] for name in OF_FILE if type(space.get(name)) in PLAIN}
+
+
+OF_PICTURE = frozenset({"_im", "_mode", "_size", "palette", "info", "im", "readonly", "_readonly", "fp", "_fp", "tile"})
+OF_FILE = ("filename", "_text", "text", "n_frames", "is_animated", "applist", "app", "quantization", "bits", "layers")
+"""What a picture knows of its file once it has been read."""
+PLAIN = (str, int, bool, list, dict)
 
 
 def _has_frames(picture: Any) -> bool:
     try:
-        return bool(getattr(picture, "is_animated", False))
+        return bool(getattr(picture, "is_animated", False)) or hasattr(picture, "tag_v2")
     except (OSError, ValueError, EOFError):  # a damaged file
         return False
 
 
-def _known(kind: type) -> frozenset[str]:
-    library = sys.modules["PIL.ImageFile"]
-    base = getattr(library, "ImageFile", None)
-    return OF_FILES if base is not None and issubclass(kind, base) else frozenset()
-
-
-OF_FILES = frozenset({
-    "fp", "tile", "decoderconfig", "decodermaxblock", "custom_mimetype", "map", "png", "private_chunks", "text",
+OF_READERS = frozenset({
+    "decoderconfig", "decodermaxblock", "custom_mimetype", "map", "png", "private_chunks", "text",
     "global_palette", "dispose", "disposal_method", "dispose_extent", "dispose_op", "default_image", "n_frames",
     "is_animated", "tag", "tag_v2", "ifd", "use_load_libtiff", "app", "applist", "bits", "layers", "layer", "icclist",
-    "quantization",
-    "huffman_dc", "huffman_ac", "blend_op", "mpinfo", "readonly", "pyaccess", "im",
+    "quantization", "huffman_dc", "huffman_ac", "blend_op", "mpinfo", "pyaccess",
 })  # fmt: skip
 """What readers of PIL put into a picture."""
 
@@ -71,7 +66,7 @@ def open_picture(place: Any, frame: int, pixels: bytes | None, mode: str) -> Any
     if pixels is not None:
         picture.load()
         if picture.mode == mode and picture.tobytes() != pixels:
-            picture.frombytes(pixels)
+            picture.paste(library.frombytes(mode, picture.size, pixels), (0, 0))  # its own memory may be the file's
     return picture
 
 
