@@ -15,6 +15,8 @@ from .classes import is_users
 
 TAKING_APART = ("__reduce_ex__", "__reduce__")
 STATE_MAKING = (*TAKING_APART, "__getstate__")
+CHOOSING = frozenset({"__dict__", "vars", "super", "__getstate__"})
+"""What a method names that looks at all attributes, and says itself which of them are kept."""
 MAKING = ("__getnewargs__", "__getnewargs_ex__")
 
 
@@ -86,7 +88,8 @@ def may_drop_hung(kind: type) -> bool:
     home = next(homes, None)
     if home is None or is_users(home):  # somebody who says himself what is kept means it
         return False
-    return all(isinstance(vars(home).get(name, may_drop_hung), FunctionType) for name in STATE_MAKING)
+    made = [vars(home)[name] for name in STATE_MAKING if name in vars(home)]
+    return all(isinstance(one, FunctionType) and CHOOSING.isdisjoint(_named_in(one.__code__)) for one in made)
 
 
 def reducer_of_hung(kind: type) -> Any:

@@ -13,6 +13,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, TypeGuard
 
 from ..own_library import DELETED, KERNEL, own_library
+from . import library_registers
 from .classes import is_users
 from .identity import find_sentinel
 from .singletons import CurrentSession, is_of_session
@@ -95,6 +96,8 @@ def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[st
                 value = of_cells.get((module, attribute), value)
             if value is not DELETED and (not elsewhere or (module == "sys" and attribute in OF_SYS)):
                 found[f"{PREFIX}{module}:{inner}:{attribute}"] = value
+    if any(library_registers.REGISTERING in source for source in sources):
+        found |= library_registers.functions_of_arrow()
     return found | _accessors() | _of_builtins()
 
 
@@ -110,8 +113,11 @@ def _accessors() -> dict[str, Any]:
     found: dict[str, Any] = {}
     kinds: list[Any] = [getattr(sys.modules.get(module), name, None) for module, name in ACCESSORS]
     for kind in kinds:
+        space: Any = vars(kind) if kind is not None else {}
         for name in getattr(kind, "_accessors", ()):
-            accessor = _class_of_accessor(vars(kind).get(name))
+            if type(value := space.get(name)) is property:  # one of polars itself
+                continue
+            accessor = _class_of_accessor(value)
             if accessor is not None and is_users(accessor):
                 found[f"{PREFIX}{kind.__module__}:{kind.__qualname__}:{name}"] = vars(kind)[name]
     return found

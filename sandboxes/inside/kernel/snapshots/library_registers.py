@@ -3,6 +3,7 @@
 Each is read as None as long as nobody has changed it.
 """
 
+import functools
 import os
 import sys
 from collections.abc import Callable
@@ -36,8 +37,7 @@ def _leave(_before: Any) -> None:
 
 def _styles() -> Any:
     library: Any = sys.modules["matplotlib.style"]
-    usual = library._base_library
-    return {name: dict(one) for name, one in library.library.items() if usual.get(name) != one} or None
+    return {name: dict(library.library[name]) for name in library.library.keys() - library._base_library.keys()} or None
 
 
 def _set_styles(before: Any) -> None:
@@ -133,14 +133,20 @@ def make_pool(name: str) -> Any:
     return getattr(sys.modules["pyarrow"], f"{name}_memory_pool")()
 
 
-def _functions() -> Any:
-    library: Any = sys.modules["pyarrow.compute"]
+def functions_of_arrow() -> dict[str, Any]:
+    """What names the functions that were registered with pyarrow; they take too long to count to do it every time."""
+    library: Any = sys.modules.get("pyarrow.compute")
+    if library is None:
+        return {}
     names = [name for name in library.list_functions() if not hasattr(library, name)]
     mine = [name for name in names if not name.startswith("hash_") and name not in OF_ARROW]
     why = "pyarrow does not give away the function that was registered; register it again"
-    return Unkept([(f"pyarrow's {name}", "function", why) for name in mine]) if mine else None
+    return {FUNCTIONS: Unkept([(f"pyarrow's {name}", "function", why) for name in mine])} if mine else {}
 
 
+FUNCTIONS = "functions of pyarrow"
+REGISTERING = "_function("
+"""What stands in a cell that registers one: `register_scalar_function(` and the like."""
 OF_ARROW = frozenset({"count_all"})
 """Functions of pyarrow that have no name in Python."""
 
@@ -170,13 +176,15 @@ def _set_memory_files(before: Any) -> None:
 
 
 def _fonts() -> Any:
-    known = sys.modules["matplotlib.font_manager"].fontManager.ttflist
-    paths = [one.fname for one in reversed(known[-LAST_FONTS:]) if is_of_session(os.path.abspath(one.fname))]
-    return [portable_path(path) if os.path.isabs(path) else path for path in dict.fromkeys(reversed(paths))] or None
+    return list(_own_fonts(len(sys.modules["matplotlib.font_manager"].fontManager.ttflist))) or None
 
 
-LAST_FONTS = 100
-"""Fonts that are looked at: those that a cell has added stand behind all others."""
+@functools.lru_cache(maxsize=1)
+def _own_fonts(count: int) -> tuple[str, ...]:
+    """Files of the session among so many fonts, to which others are only added."""
+    known = sys.modules["matplotlib.font_manager"].fontManager.ttflist[:count]
+    paths = dict.fromkeys(one.fname for one in known if is_of_session(os.path.abspath(one.fname)))
+    return tuple(portable_path(path) if os.path.isabs(path) else path for path in paths)
 
 
 def _set_fonts(before: Any) -> None:
@@ -255,7 +263,7 @@ OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "sequences of colors of matplotlib": ("matplotlib.colors", _sequences, _set_sequences),
     "formats of pictures": ("PIL.Image", _formats, _set_formats),
     "threads and memory of pyarrow": ("pyarrow", _arrow, _set_arrow),
-    "functions of pyarrow": ("pyarrow.compute", _functions, _leave),
+    FUNCTIONS: ("pyarrow.compute", lambda: None, _leave),
     "pools of joblib": ("joblib.parallel", _pools, _set_pools),
     "fonts of matplotlib": ("matplotlib.font_manager", _fonts, _set_fonts),
     "interactive figures": ("matplotlib", _interactive, _set_interactive),
