@@ -2,8 +2,10 @@
 
 from tests.contract.hard_objects import (
     HardSession,
+    analysts,
     classes,
     drawn,
+    formats,
     frames,
     habits,
     identity,
@@ -16,5 +18,20 @@ from tests.contract.hard_objects import (
     values,
 )
 
-THEMES = (identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits)
+THEMES = (
+    identity,
+    classes,
+    modules,
+    settings,
+    stores,
+    drawn,
+    frames,
+    values,
+    programs,
+    language,
+    tables,
+    habits,
+    analysts,
+    formats,
+)
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

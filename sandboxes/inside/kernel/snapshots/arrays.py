@@ -31,7 +31,7 @@ def is_owner(value: Any) -> bool:
 def reduce_array(pickler: Any, array: Any) -> Any:
     """How an exact `numpy.ndarray` is pickled."""
     root = root_of(array)
-    if is_foreign(root):
+    if (root is not array or array.base is not None) and is_foreign(root):
         owner = pickler.reducers.memory.owner_of(root)
         root = root if owner is None else owner
     if root is not array:

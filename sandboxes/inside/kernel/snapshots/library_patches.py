@@ -161,13 +161,8 @@ def _place(path: str) -> tuple[str, str, Any] | None:
 def _object_of_library(home: Any, inner: list[str], owner: Any) -> tuple[str, str, Any] | None:
     """The place of an object that a library has in a module or in a class, as the distributions of scipy."""
     kind = type(owner)
-    if (
-        not inner
-        or not _is_place(home)
-        or not kind.__dictoffset__
-        or is_users(kind)
-        or kind.__module__.startswith(KERNEL)
-    ):
+    has_attributes = kind.__dictoffset__ and not is_users(kind) and not kind.__module__.startswith(KERNEL)
+    if not (inner and _is_place(home) and has_attributes):
         return None
     if isinstance(home, type):
         return None if is_users(home) else (home.__module__, ".".join((home.__qualname__, *inner)), owner)

@@ -82,10 +82,8 @@ def _formats() -> Any:
     mine += [name for name, one in library.SAVE.items() if name not in mine and _is_of_cell(one)]
     if not mine:
         return None
-    registers = ("OPEN", "SAVE", "SAVE_ALL", "MIME")
-    kept = {
-        name: {key: getattr(library, name)[key] for key in mine if key in getattr(library, name)} for name in registers
-    }
+    registers = {name: getattr(library, name) for name in ("OPEN", "SAVE", "SAVE_ALL", "MIME")}
+    kept = {name: {key: one[key] for key in mine if key in one} for name, one in registers.items()}
     kept["EXTENSION"] = {end: name for end, name in library.EXTENSION.items() if name in mine}
     return mine, kept
 
@@ -106,7 +104,9 @@ def _arrow() -> Any:
     arrow = sys.modules["pyarrow"]
     threads = arrow.cpu_count(), arrow.io_thread_count()
     pool = arrow.default_memory_pool().backend_name
-    changed = threads != (len(os.sched_getaffinity(0)), OF_INPUT) or pool != arrow.supported_memory_backends()[0]
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    usual = int(told) if told.isdecimal() else len(os.sched_getaffinity(0))
+    changed = threads != (usual, OF_INPUT) or pool != arrow.supported_memory_backends()[0]
     return (threads, pool) if changed else None
 
 
