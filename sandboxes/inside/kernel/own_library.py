@@ -36,19 +36,32 @@ class CellBuiltins:
         self._own = {name: value for name, value in self._space.items() if name not in OURS}
         self._of_cells: dict[str, Any] = {}
         """What is taken out now: name → value, or `DELETED`."""
+        self._contents = DictContents(self._space)
+        """All of them, when nothing was replaced and nothing added; that nothing has been since is seen faster."""
 
     def take_out(self) -> None:
         """Have builtins as they were before the first cell; names that cells added stay. May be done twice."""
-        space = self._space
+        if self._is_untouched():
+            return
+        space, is_own = self._space, True
         for name, value in self._own.items():
             if (now := space.get(name, DELETED)) is not value:
                 self._of_cells[name] = now
                 space[name] = value
+                is_own = False
+        if is_own and is_alone() and not self._added():
+            self._contents.remember()
 
     def changed(self) -> dict[str, Any]:
         """What cells have replaced, deleted (`DELETED`) or added, while the rest is taken out."""
-        added = self._space.keys() - self._own.keys() - OURS
+        added = set[str]() if self._is_untouched() else self._added()
         return self._of_cells | {name: self._space[name] for name in added}
+
+    def _is_untouched(self) -> bool:
+        return self._contents.is_same() and is_alone()
+
+    def _added(self) -> set[str]:
+        return self._space.keys() - self._own.keys() - OURS
 
     def set(self, name: str, value: Any) -> None:
         """Have a name as a cell has made it, once what is taken out is put in again."""
@@ -57,7 +70,7 @@ class CellBuiltins:
     def forget(self) -> None:
         """Have them as they were before the first cell, from now on."""
         self._of_cells.clear()
-        for name in self._space.keys() - self._own.keys() - OURS:
+        for name in self._added():
             del self._space[name]
 
     def put_in(self) -> None:

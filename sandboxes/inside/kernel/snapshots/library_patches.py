@@ -209,13 +209,15 @@ def reduce_replaced(value: Any) -> Any:
     """
     module = sys.modules.get(value.__module__ or "")
     name = value.__name__
-    if module is None or module is CurrentSession.main or value.__qualname__ != name or _is_of_workspace(module):
+    if module is None or module is CurrentSession.main or value.__qualname__ != name:
         return None
     now = vars(module).get(name, value)
+    if now is value or _is_of_workspace(module):
+        return None
     is_own = isinstance(value, BuiltinFunctionType) or (
         isinstance(value, FunctionType) and value.__globals__ is vars(module)
     )
-    if now is value or not is_own or not _is_of_cell(now):
+    if not is_own or not _is_of_cell(now):
         return None
     return find_sentinel, (value.__module__, name)
 

@@ -14,7 +14,7 @@ from typing import Any
 from ..own_library import KERNEL
 from . import library_registers
 from .classes import is_users
-from .memory import collects_garbage
+from .memory import is_collecting
 from .singletons import found, portable_path
 
 DIALECTS = frozenset({"excel", "excel-tab", "unix"})
@@ -41,7 +41,7 @@ def _umask() -> int:
 
 
 def _garbage() -> Any:
-    return collects_garbage(), gc.get_threshold()
+    return is_collecting(), gc.get_threshold()
 
 
 def _set_garbage(before: Any) -> None:
