@@ -51,13 +51,13 @@ def reduce_whole(_pickler: Any, value: Any) -> Any:
 def set_whole(value: Any, states: Any) -> None:
     """Give an object the state that its base has kept, and its attributes, these without a method of its class."""
     state, named, slots = states
-    if hasattr(value, "__setstate__"):
+    if hasattr(type(value), "__setstate__"):
         if state is not None:
             value.__setstate__(state)
     elif state:
         value.__dict__.update(state)
     if named:
-        value.__dict__.update(named)
+        object.__getattribute__(value, "__dict__").update(named)
     for name, content in slots.items():
         object.__setattr__(value, name, content)
 
@@ -75,7 +75,7 @@ def _of_library(kind: type) -> Any:
 def _find(kind: type) -> Any:
     if is_only_forbidden(kind):
         return reduce_forbidden
-    if makes_itself(kind):
+    if makes_itself(kind) or answers_for_others(kind):
         return reduce_made
     return reducer_of_hung(kind) if may_drop_hung(kind) else None
 
@@ -159,7 +159,17 @@ def reduce_forbidden(_pickler: Any, value: Any) -> Any:
 
 def makes_itself(kind: type) -> bool:
     """Whether a class has a `__new__` in Python, which pickle would call with what it may not expect."""
-    if not isinstance(kind.__new__, FunctionType) or issubclass(kind, type | enum.Enum):
+    return isinstance(kind.__new__, FunctionType) and _is_taken_apart_as_usual(kind)
+
+
+def answers_for_others(kind: type) -> bool:
+    """Whether a class has a `__getattr__`, which pickle would ask before there is anything that it can answer from."""
+    answers = isinstance(getattr(kind, "__getattr__", None), FunctionType)
+    return answers and not hasattr(kind, "__setstate__") and _is_taken_apart_as_usual(kind)
+
+
+def _is_taken_apart_as_usual(kind: type) -> bool:
+    if issubclass(kind, type | enum.Enum):
         return False
     base: Any = object
     plain = all(getattr(kind, name) is getattr(base, name) for name in TAKING_APART)
@@ -167,10 +177,16 @@ def makes_itself(kind: type) -> bool:
 
 
 def reduce_made(_pickler: Any, value: Any) -> Any:
-    """An object without its `__new__`: what that did is part of the state that comes back."""
+    """An object without its `__new__` and its `__getattr__`: what they did is part of the state that comes back."""
     reduced: Any = value.__reduce_ex__(5)
     newobj: Any = copyreg.__newobj__  # type: ignore[attr-defined]
-    return (make_whole, *reduced[1:]) if reduced[0] is newobj else reduced
+    if reduced[0] is not newobj:
+        return reduced
+    _, arguments, state, items, pairs = reduced
+    if hasattr(type(value), "__setstate__") or not isinstance(state, dict | tuple):
+        return make_whole, arguments, state, items, pairs
+    named, slots = state if isinstance(state, tuple) else (state, None)
+    return make_whole, arguments, (None, named, slots or {}), items, pairs, set_whole
 
 
 def make_whole(kind: Any, *arguments: Any) -> Any:
@@ -187,3 +203,13 @@ def make_whole(kind: Any, *arguments: Any) -> Any:
         if type(made) is kind:
             return made
     return base.__new__(kind, *arguments)
+
+
+def reduce_descriptor(_pickler: Any, descriptor: Any) -> Any:
+    """What gives an attribute its value: asked of its class by name, that of `__dict__` gives something else."""
+    return find_descriptor, (descriptor.__objclass__, descriptor.__name__)
+
+
+def find_descriptor(kind: Any, name: str) -> Any:
+    """The descriptor of a class."""
+    return vars(kind)[name]

@@ -17,7 +17,15 @@ import typing
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    ModuleType,
+)
 from typing import Any
 
 from ..calls import reduce_stub
@@ -72,6 +80,7 @@ BUILT_IN: dict[type, Reduce] = {
     **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
     **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
     MappingProxyType: views.reduce_proxy,
+    GetSetDescriptorType: attributes.reduce_descriptor,
     weakref.ReferenceType: views.reduce_reference,
     weakref.ProxyType: views.reduce_weak_proxy,
     weakref.CallableProxyType: views.reduce_weak_proxy,
@@ -119,6 +128,8 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("numpy.random", "Generator", arrays.reduce_generator),
     ("pytz", "BaseTzInfo", tables.reduce_timezone),
     ("PIL.Image", "Image", pictures.reduce_picture),
+    ("PIL.ImageFont", "FreeTypeFont", pictures.reduce_font),
+    ("pyarrow", "ResizableBuffer", refusing.refuse("a buffer of arrow that can be resized")),
     ("pyarrow", "MemoryPool", library_registers.reduce_pool),
     ("scipy.spatial", "cKDTree", arrays.reduce_tree),
     ("scipy.stats._unuran.unuran_wrapper", "Method", refusing.reduce_sampler),

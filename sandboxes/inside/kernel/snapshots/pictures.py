@@ -1,5 +1,6 @@
-"""Pictures of PIL: one that is read from a file, frame by frame, goes on doing that; others keep what hangs on them."""
+"""Pictures of PIL: one that is still read from a file goes on doing that; others keep what hangs on them."""
 
+import io
 import os
 from typing import Any
 
@@ -9,16 +10,17 @@ from .singletons import found, portable_path
 
 
 def reduce_picture(pickler: Any, picture: Any) -> Any:
-    """A picture with its pixels, or with the file out of which it takes its frames."""
+    """A picture with its pixels, or with the file out of which it takes them when it is asked for them."""
     space = vars(picture)
     file = space.get("fp") or space.get("_fp")
-    if file is None or getattr(file, "closed", True) or not _has_frames(picture):
-        reduced = picture.__reduce_ex__(5)  # which reads the picture, if nobody has
-        return with_hung(reduced, _kept(picture))
+    unread = space.get("_im") is None and bool(space.get("tile"))
+    if file is None or getattr(file, "closed", True) or not (unread or _has_frames(picture)):
+        return with_hung(picture.__reduce_ex__(5), _kept(picture))
     place = portable_path(file.name) if space.get("_exclusive_fp") and _is_at_its_path(file) else file
     drawn = space.get("_im") is not None and not space.get("tile")
     arguments = (place, picture.tell(), picture.tobytes() if drawn else None, picture.mode)
-    return open_picture, arguments, (dict(picture.info), _kept(picture)), None, None, fill
+    how = {name: space[name] for name in OF_DECODING if unread and name in space}
+    return open_picture, arguments, (dict(picture.info), _kept(picture) | how), None, None, fill
 
 
 def _is_at_its_path(file: Any) -> bool:
@@ -31,10 +33,13 @@ def _kept(picture: Any) -> dict[str, Any]:
     space, kind = vars(picture), type(picture)
     known = OF_PICTURE if is_users(kind) else OF_PICTURE | OF_READERS
     kept = {name: one for name, one in space.items() if name not in known and (is_users(kind) or name[0] != "_")}
-    return kept | {name: space[name] for name in OF_FILE if type(space.get(name)) in PLAIN}
+    kept |= {name: space[name] for name in OF_FILE if type(space.get(name)) in PLAIN}
+    return kept | ({"_exif": space["_exif"]} if space.get("_exif") is not None else {})
 
 
 OF_PICTURE = frozenset({"_im", "_mode", "_size", "palette", "info", "im", "readonly", "_readonly", "fp", "_fp", "tile"})
+OF_DECODING = ("_mode", "_size", "tile", "decoderconfig")
+"""How a picture is going to be read, which a `draft` changes."""
 OF_FILE = ("filename", "_text", "text", "n_frames", "is_animated", "applist", "app", "quantization", "bits", "layers")
 """What a picture knows of its file once it has been read."""
 PLAIN = (str, int, bool, list, dict)
@@ -62,7 +67,8 @@ def open_picture(place: Any, frame: int, pixels: bytes | None, mode: str) -> Any
 
     library = importlib.import_module("PIL.Image")
     picture = library.open(found(place) if isinstance(place, str) else place)
-    picture.seek(frame)
+    if frame:
+        picture.seek(frame)
     if pixels is not None:
         picture.load()
         if picture.mode == mode and picture.tobytes() != pixels:
@@ -76,3 +82,16 @@ def fill(picture: Any, state: Any) -> None:
     picture.info.clear()
     picture.info.update(info)
     picture.__dict__.update(kept)
+
+
+def reduce_font(pickler: Any, font: Any) -> Any:
+    """A font out of a stream, which has been read to its end."""
+    data = getattr(font, "font_bytes", None)
+    if not isinstance(data, bytes) or not hasattr(font.path, "read"):
+        return NotImplemented
+    return make_font, (type(font), data, font.size, font.index, font.encoding, font.layout_engine)
+
+
+def make_font(kind: Any, data: bytes, *settings: Any) -> Any:
+    """A font out of its bytes."""
+    return kind(io.BytesIO(data), *settings)

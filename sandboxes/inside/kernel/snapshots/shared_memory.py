@@ -84,6 +84,6 @@ def make_buffer(owner: Any, start: int, size: int) -> Any:
     """A buffer of arrow over a part of some memory."""
     import importlib
 
-    if not arrays.is_owner(owner):
-        owner = arrays.bytes_of(owner)
-    return importlib.import_module("pyarrow").py_buffer(owner).slice(start, size)
+    plain = owner if arrays.is_owner(owner) else arrays.bytes_of(owner)
+    # A slice of a buffer can never be written to.
+    return importlib.import_module("pyarrow").py_buffer(memoryview(plain).cast("B")[start : start + size])
