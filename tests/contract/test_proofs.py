@@ -28,7 +28,6 @@ FOUND = {
     "text, patterns, trees": {"scan"},
     "pydantic, attrs, jinja and others": {"tpl"},
     "frames on memory of others": {"cnp"},
-    "models of statisticians": {"ar"},
     "a house style of figures": {"ax"},
 }
 """What a proof finds in sessions of hard objects, all of it true: cells make it again, or it is not as it was."""
