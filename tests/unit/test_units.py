@@ -23,7 +23,7 @@ NAMED: list[Any] = ["text", 7, len, dict, random.Random, textwrap.dedent, (1, "t
 def groups(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[..., set[frozenset[str]]]:
     """Which variables are pickled together, whether memos are copied or asked for each object."""
     if request.param == "asked":
-        monkeypatch.setattr(units, "COPIED", 0)
+        monkeypatch.setattr(units, "ASKED", 0)
         monkeypatch.setattr(pickling, "COPIED", 0)
     CurrentSession.remember_streams()
     monkeypatch.setitem(sys.modules, KERNEL, ModuleType(KERNEL))  # a function by value names what is in it

@@ -298,6 +298,11 @@ class Stream:
         """Whether an object, if it is in the memo, is not one that every stream names."""
         return identity not in self._special
 
+    @property
+    def is_copied(self) -> bool:
+        """Whether its memo was copied, so that `memo` takes no time."""
+        return self._copied is not None
+
     def memo(self) -> dict[int, tuple[int, Any]]:
         """All objects in it, by identity, without those that every stream names."""
         copied, self._copied = self._copied or self._pickler.memo.copy(), None

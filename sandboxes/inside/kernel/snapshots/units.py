@@ -65,8 +65,8 @@ VALUES: frozenset[type] = frozenset(
     {*PLAIN, range, slice, BuiltinFunctionType, ModuleType, type(...), type(NotImplemented)}
 )
 
-COPIED = 1 << 16
-"""Objects of a unit up to which its memo is copied: that is faster than asking it for those of all others."""
+ASKED = 4
+"""For how many objects of a unit its memo is copied in the time of asking it for one."""
 
 Names = tuple[str, ...]
 
@@ -161,11 +161,9 @@ class Unit:
             self._memo = self.stream.memo() if self._table is not None and isinstance(self.stream, Stream) else {}
         return self._memo
 
-    def among(self, met: dict[int, tuple[int, Any]]) -> set[int]:
-        """The identities of objects of others that are in it, too."""
-        if self.size <= COPIED and not self.is_unchanged:
-            return self.memo.keys() & met.keys()
-        return set(filter(self.holds, met))
+    def is_worth_copying(self, others: int) -> bool:
+        """Whether its memo is copied in less time than it takes to ask it for so many objects."""
+        return isinstance(self.stream, Stream) and (self.stream.is_copied or self.size <= ASKED * others)
 
 
 class Partition:
@@ -305,25 +303,29 @@ def _connected(units: list[Unit]) -> list[list[Unit]]:
         return index
 
     order = sorted(range(len(units)), key=lambda index: (units[index].is_unchanged, units[index].size))
-    few = len(units) - max(1, sum(unit.is_unchanged for unit in units))
-    met, shared, by_value = dict[int, tuple[int, Any]](), set[int](), set[int]()
-    for place, index in enumerate(order):
-        shared |= units[index].among(met)
-        if place < few:
-            met |= units[index].memo
-            by_value |= units[index].stream.by_value
+    asked = set(order[len(units) - max(1, sum(unit.is_unchanged for unit in units)) :])
+    by_value = set[int]().union(*(unit.stream.by_value for unit in units))
     roots = {identity for unit in units for identity in unit.roots}
     named = NamedKinds()
-    for identity in shared:
-        by_all = identity in roots or not named.has(met[identity][1])
-        if by_all or identity in by_value:
-            linked = [
-                index
-                for place, index in enumerate(order)
-                if units[index].holds(identity) and (by_all or place >= few or identity in units[index].stream.by_value)
-            ]
-            for index in linked[1:]:
-                parent[find(index)] = find(linked[0])
+    holders: dict[int, int] = {}
+    """By identity, the last unit that has an object, of those that are walked through."""
+
+    def links(identity: int) -> bool:
+        value = units[holders[identity]].memo[identity][1]
+        return identity in roots or identity in by_value or not named.has(value)
+
+    for index in order:
+        unit = units[index]
+        if index not in asked or unit.is_worth_copying(len(holders)):
+            left = unit.memo.keys() & holders.keys()
+        else:
+            left = set(filter(unit.holds, filter(links, holders)))
+        while (shared := next(filter(links, left), None)) is not None:
+            other = holders[shared]
+            parent[find(index)] = find(other)
+            left = left - units[other].memo.keys()
+        if index not in asked:
+            holders |= dict.fromkeys(unit.memo, index)
     groups: dict[int, list[Unit]] = {}
     for index, unit in enumerate(units):
         groups.setdefault(find(index), []).append(unit)
