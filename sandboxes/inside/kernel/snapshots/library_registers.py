@@ -4,6 +4,7 @@ Each is read as None as long as nobody has changed it.
 """
 
 import functools
+import importlib
 import os
 import sys
 from collections.abc import Callable
@@ -130,7 +131,7 @@ def reduce_pool(pickler: Any, pool: Any) -> Any:
 
 def make_pool(name: str) -> Any:
     """The pool of that kind."""
-    return getattr(sys.modules["pyarrow"], f"{name}_memory_pool")()
+    return getattr(importlib.import_module("pyarrow"), f"{name}_memory_pool")()
 
 
 def functions_of_arrow() -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Pictures of PIL: one that is still read from a file goes on doing that; others keep what hangs on them."""
 
+import importlib
 import io
 import os
 from typing import Any
@@ -63,8 +64,6 @@ OF_READERS = frozenset({
 
 def open_picture(place: Any, frame: int, pixels: bytes | None, mode: str) -> Any:
     """The picture, opened again at its frame, with what was drawn on that."""
-    import importlib
-
     library = importlib.import_module("PIL.Image")
     picture = library.open(found(place) if isinstance(place, str) else place)
     if frame:

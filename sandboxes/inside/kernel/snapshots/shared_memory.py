@@ -4,6 +4,7 @@ Neither says whose memory it is. So it is looked for by its address, in what the
 """
 
 import bisect
+import importlib
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -82,8 +83,6 @@ def reduce_buffer(pickler: Any, buffer: Any) -> Any:
 
 def make_buffer(owner: Any, start: int, size: int) -> Any:
     """A buffer of arrow over a part of some memory."""
-    import importlib
-
     plain = owner if arrays.is_owner(owner) else arrays.bytes_of(owner)
     # A slice of a buffer can never be written to.
     return importlib.import_module("pyarrow").py_buffer(memoryview(plain).cast("B")[start : start + size])
