@@ -80,16 +80,12 @@ async def _settling(saver: Saver) -> AsyncIterator[None]:
         await saver.holds.leave()
 
 
-PATIENCE_SECONDS = 30.0
-"""How long the file may be locked by others that write to it: on a busy machine one change can take seconds."""
-
-
 @asynccontextmanager
 async def _open_sqlite(home: Path) -> AsyncIterator[SqliteSaver]:
     file = checkpoints_file(home)
     try:
         await asyncio.to_thread(make_home, home)
-        connection = await aiosqlite.connect(file, timeout=PATIENCE_SECONDS)
+        connection = await aiosqlite.connect(file)
         # Where text is garbage, it is that of one row; reading it must not end the reading of all others.
         connection.text_factory = lambda data: data.decode("utf-8", "replace")
     except (OSError, aiosqlite.Error) as error:
@@ -103,7 +99,7 @@ async def _open_sqlite(home: Path) -> AsyncIterator[SqliteSaver]:
         except aiosqlite.Error as error:
             raise SettingsError(
                 f"The checkpoints in {file} cannot be opened ({error}); "
-                + (f"{REPAIR}, or move the file away." if is_corrupt(error) else await _advice(home))
+                + (f"{REPAIR}, or move the file away." if is_corrupt(error) else await _advice(error, home))
             ) from None
         try:
             yield saver
@@ -116,16 +112,16 @@ async def _open_sqlite(home: Path) -> AsyncIterator[SqliteSaver]:
         await connection.close()
 
 
-async def _advice(home: Path) -> str:
+async def _advice(error: aiosqlite.Error, home: Path) -> str:
     """What to do where SQLite fails and its file is sound."""
     if await asyncio.to_thread(refuses_locks, home):
         return f"files there cannot be locked: {LOCAL}."
-    return "if the disk is full, make room there."
+    return _what_to_do(error)
 
 
 def _what_to_do(error: aiosqlite.Error) -> str:
     if "locked" in str(error):
-        return f"another process has been writing to it for {PATIENCE_SECONDS:.0f} seconds; end that, or try again."
+        return "another process has been writing to it for seconds; try again, or end that process."
     return "if the disk is full, make room there."
 
 

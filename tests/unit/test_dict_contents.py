@@ -128,3 +128,10 @@ def test_another_thread_is_noticed() -> None:
     finally:
         end.set()
         thread.join()
+
+
+def test_what_is_no_dict_is_never_the_same() -> None:
+    some: Any = [1, 2]
+    contents = DictContents(some)
+    contents.remember()
+    assert not contents.is_same()

@@ -2,6 +2,7 @@
 
 import json
 import random
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -54,9 +55,10 @@ class Keeper:
         entry, packs = json.loads(kept)
         memory = bytearray(entry["size"])
         with ThreadPoolExecutor(2) as pool:
-            digests = FillingBuffer(pool, self.blobs, memoryview(memory), entry).digests()
+            filling = FillingBuffer(pool, self.blobs, memoryview(memory), entry)
+            digests = filling.digests()
         if learn:
-            self.writer.learn(PLACE, entry, digests)
+            self.writer.learn(PLACE, entry, filling.sizes, digests)
         assert set(packs_of(entry, packs)) <= set(packs)
         patch(memoryview(memory), entry, packs, self.blobs, {})
         return np.frombuffer(memory, "u1")
@@ -112,6 +114,44 @@ def test_a_small_array_that_has_not_changed_is_not_hashed_again(tmp_path: Path) 
     assert json.loads(keeper.keep(array))[0]["base"] == json.loads(first)[0]["blobs"]
     array[:] ^= 1
     assert np.array_equal(keeper.read(keeper.keep(array)), array)
+
+
+def test_an_array_that_is_cut_elsewhere_is_written_anew(keeper: Keeper) -> None:
+    rows = (1 << 20) - 4_096  # as many pieces of as many blocks as when it is cut at each megabyte
+    shaped, flat = np.zeros((3, rows), "u1"), np.zeros(3 * rows, "u1")
+    shaped[:, 0] = flat[:: 1 << 20] = 1
+    keeper.keep(shaped)
+    assert np.array_equal(keeper.read(keeper.keep(flat), learn=True), flat)
+    assert np.array_equal(keeper.read(keeper.keep(shaped)), shaped.reshape(-1))
+
+
+@pytest.mark.parametrize("size", [100_000, 3 << 20])
+def test_what_a_thread_writes_meanwhile_is_not_taken_for_what_was_kept(tmp_path: Path, size: int) -> None:
+    class Written(Spool):
+        """Written to by another thread as soon as it is asked for a name."""
+
+        def put(self, data: bytes | bytearray | memoryview, name: str = "") -> str:
+            array[:] = 0
+            return super().put(data, name)
+
+    keeper = Keeper(tmp_path, "digests")
+    keeper.spool = keeper.writer._spool = Written(str(tmp_path))
+    array = made(size)
+    before = array.copy()
+    end = threading.Event()
+    thread = threading.Thread(target=end.wait)
+    thread.start()
+    try:
+        first = keeper.keep(array)
+    finally:
+        end.set()
+        thread.join()
+    assert np.array_equal(keeper.read(first), before)
+    keeper.spool = keeper.writer._spool = Spool(str(tmp_path))
+    array[:] = before  # as it was when it was looked at first
+    assert np.array_equal(keeper.read(keeper.keep(array)), before)
+    array[:] = 0
+    assert not keeper.read(keeper.keep(array)).any()
 
 
 def test_a_blob_of_which_much_changed_is_written_anew(keeper: Keeper) -> None:

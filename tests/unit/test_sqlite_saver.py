@@ -44,11 +44,9 @@ async def test_a_change_that_is_cancelled_locks_nobody_out(settings: Settings, c
             await asyncio.to_thread(begin_another)
 
 
-async def test_one_that_writes_for_long_is_waited_for_and_named_when_it_does_not_end(settings: Settings) -> None:
-    async with open_checkpoints(settings) as saver:
-        assert isinstance(saver, SqliteSaver)
-        async with saver.conn.execute("pragma busy_timeout") as cursor:
-            assert [*await cursor.fetchall()] == [(30_000,)]
+async def test_a_process_that_writes_for_long_is_named_as_the_reason(settings: Settings) -> None:
+    async with open_checkpoints(settings):
+        pass
     with pytest.raises(SettingsError, match=r"\(database is locked\); another process has been writing to it"):
         await claim_while_another_writes(settings)
 

@@ -33,7 +33,7 @@ class DictContents:
         space: The dict.
     """
 
-    def __init__(self, space: dict[Any, Any]) -> None:
+    def __init__(self, space: Any) -> None:
         self.space = space
         self._table = ctypes.c_size_t.from_address(id(space) + DICT_KEYS)
         self._values = ctypes.c_size_t.from_address(id(space) + DICT_VALUES)
@@ -49,7 +49,10 @@ class DictContents:
             self._remember()
 
     def _remember(self) -> None:
-        self._known, table = (0, 0, 0), self._table.value
+        self._known = (0, 0, 0)
+        if not isinstance(self.space, dict):  # a cell can put anything in the place of `sys.modules`
+            return
+        table = self._table.value
         if not table or self._values.value:
             return
         self._sizes = ctypes.c_size_t.from_address(table + TABLE_KINDS)

@@ -117,7 +117,7 @@ class SnapshotReader:
         for part, unit in zip(parts, content["variables"]["units"], strict=True):
             for number, (target, buffer) in enumerate(zip(part.buffers, unit["buffers"], strict=True)):
                 view, place = memoryview(target), (part.names[0], number)
-                self._taking.buffers.learn(place, buffer, digests[place])
+                self._taking.buffers.learn(place, buffer, filling[place].sizes, digests[place])
                 patch(view, buffer, named, self._blobs, cache)
                 for at, size, pack, start in buffer.get("patches", ()):
                     self._taking.packs.learn_patch(view[at : at + size], (named[pack], start))

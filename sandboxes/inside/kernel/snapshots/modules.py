@@ -66,13 +66,18 @@ class ImportedModules:
         if before is self._before and sys.modules is self._contents.space and alone and self._contents.is_same():
             return
         names, modules = list(sys.modules), list(sys.modules.values())
+        same = before is self._before and names == self._names and len(modules) == len(self._modules)
+        same = same and all(map(operator.is_, modules, self._modules))
+        self._before, self._names, self._modules = (
+            before,
+            names,
+            modules,
+        )  # held as long as their addresses are compared
         self._contents = DictContents(sys.modules)
         if alone:
             self._contents.remember()
-        same = before is self._before and names == self._names and len(modules) == len(self._modules)
-        if same and all(map(operator.is_, modules, self._modules)):
+        if same:
             return
-        self._before, self._names, self._modules = before, names, modules
         self.imported = [*preloaded, *imported(before)]
         self.made = {name: one for name, one in zip(names, modules, strict=True) if name not in before and is_made(one)}
         self.of_workspace = workspace_modules(self._root, self.imported)

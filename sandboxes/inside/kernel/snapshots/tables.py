@@ -9,6 +9,7 @@ from typing import Any
 from .attributes import with_hung
 from .drawing import make_callbacks as make_callbacks
 from .drawing import set_callbacks as set_callbacks
+from .identity import find_sentinel
 
 
 def reduce_block(pickler: Any, block: Any) -> Any:
@@ -133,20 +134,21 @@ def make_arrow_dtype(kind: Any) -> Any:
     return importlib.import_module("pandas").ArrowDtype(kind)
 
 
-NAN = "nan"
+class _Nan:
+    """Stands for the NaN of NumPy: a stream with a NaN in it is written twice, and slowly."""
+
+    def __reduce__(self) -> Any:
+        return find_sentinel, ("numpy", "nan")
 
 
 def reduce_string_dtype(pickler: Any, dtype: Any) -> Any:
     """A dtype of strings by what it is made of."""
-    # By its name: a stream with a NaN in it is written twice, and slowly.
-    missing = NAN if dtype.na_value is sys.modules["numpy"].nan else dtype.na_value
+    missing = _Nan() if dtype.na_value is sys.modules["numpy"].nan else dtype.na_value
     return make_string_dtype, (dtype.storage, missing)
 
 
 def make_string_dtype(storage: str, missing: Any) -> Any:
     """The dtype of this version; before pandas 2.3 there was one missing value only."""
-    if isinstance(missing, str):
-        missing = importlib.import_module("numpy").nan
     make = importlib.import_module("pandas").StringDtype
     try:
         return make(storage, na_value=missing)
