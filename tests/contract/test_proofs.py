@@ -19,14 +19,12 @@ from tests.process_table import descendants, end
 
 FOUND = {
     "objects that answer anything they are asked": {"refusing"},
-    "new and getattr": {"lz", "p", "t"},
     "odd files of the workspace": {"f"},
     "regular expressions and text": {"enc"},
     "mocks": {"m"},
     "modules that cells made with files": {"Base", "again", "one", "tools.Base"},
     "buffers, structures, mapped memory": {"arr", "cs"},
     "text, patterns, trees": {"scan"},
-    "pydantic, attrs, jinja and others": {"tpl"},
     "frames on memory of others": {"cnp"},
     "a house style of figures": {"ax"},
 }

@@ -253,7 +253,7 @@ SESSIONS = {
         fs.cat("/f.txt"), fh.read(), fsspec.filesystem("memory") is fs, loc.exists("c.xlsx"), fs.ls("/", detail=False)
         xh.update(b"c") ;; xh.hexdigest(), zc.compress(b"aaaa")[:4], next(it)
         """,
-        named="it xh zc zd cal sheet fh sc_ tpl env w pg rd rp m fz",
+        named="xh zc zd cal sheet sc_ m fz",
     ),
     "reports and configuration": session(
         """
@@ -291,7 +291,7 @@ SESSIONS = {
         flaky()
         len(tries), flaky.statistics.get("attempt_number"), sdict.origin, list(sdict), slist.unit, list(slist), nwf.select(nexpr)["a"].to_list(), nwf.to_native() is frame
         """,
-        named="it tpl env mod rule rset",
+        named="it rule rset",
     ),
     "file systems of analysts": session(
         """
