@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .classes import is_users
 from .singletons import found, is_of_session, portable_path
 
 
@@ -48,24 +47,6 @@ def _set_styles(before: Any) -> None:
     library.available[:] = sorted(name for name in library.library if not name.startswith("_"))
 
 
-def _colors() -> Any:
-    colors: Any = sys.modules["matplotlib.colors"]
-    known, found = colors._colors_full_map, dict[str, Any]()
-    usual: Any = sys.modules["matplotlib._color_data"]
-    tables = (usual.BASE_COLORS, usual.TABLEAU_COLORS, usual.XKCD_COLORS, usual.CSS4_COLORS)
-    for name in reversed(known):  # those of the library came first
-        british = name.replace("grey", "gray")
-        if not any(known[name] == one[key] for one in tables for key in (name, british) if key in one):
-            found[name] = known[name]
-        elif not name.endswith("grey"):
-            break
-    return dict(reversed(found.items())) or None
-
-
-def _set_colors(before: Any) -> None:
-    sys.modules["matplotlib.colors"].get_named_colors_mapping().update(before)
-
-
 def _sequences() -> Any:
     known = sys.modules["matplotlib"].color_sequences
     found = {name: known[name] for name in known if name not in known._BUILTIN_COLOR_SEQUENCES}
@@ -75,30 +56,6 @@ def _sequences() -> Any:
 def _set_sequences(before: Any) -> None:
     for name, colors in before.items():
         sys.modules["matplotlib"].color_sequences.register(name, colors)
-
-
-def _formats() -> Any:
-    library: Any = sys.modules["PIL.Image"]
-    mine = [name for name, handlers in library.OPEN.items() if any(map(_is_of_cell, handlers))]
-    mine += [name for name, one in library.SAVE.items() if name not in mine and _is_of_cell(one)]
-    if not mine:
-        return None
-    registers = {name: getattr(library, name) for name in ("OPEN", "SAVE", "SAVE_ALL", "MIME")}
-    kept = {name: {key: one[key] for key in mine if key in one} for name, one in registers.items()}
-    kept["EXTENSION"] = {end: name for end, name in library.EXTENSION.items() if name in mine}
-    return mine, kept
-
-
-def _is_of_cell(value: Any) -> bool:
-    return isinstance(getattr(value, "__module__", None), str) and is_users(value)
-
-
-def _set_formats(before: Any) -> None:
-    library: Any = sys.modules["PIL.Image"]
-    names, kept = before
-    library.ID.extend(name for name in names if name in kept["OPEN"] and name not in library.ID)
-    for name, entries in kept.items():
-        getattr(library, name).update(entries)
 
 
 def _arrow() -> Any:
@@ -260,9 +217,7 @@ def _set_file_systems(before: Any) -> None:
 
 OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "styles of matplotlib": ("matplotlib.style", _styles, _set_styles),
-    "colors of matplotlib": ("matplotlib.colors", _colors, _set_colors),
     "sequences of colors of matplotlib": ("matplotlib.colors", _sequences, _set_sequences),
-    "formats of pictures": ("PIL.Image", _formats, _set_formats),
     "threads and memory of pyarrow": ("pyarrow", _arrow, _set_arrow),
     FUNCTIONS: ("pyarrow.compute", lambda: None, _leave),
     "pools of joblib": ("joblib.parallel", _pools, _set_pools),
@@ -278,7 +233,6 @@ OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
 }
 """Name → the module that must be loaded for it, how it is read, and how it is put back."""
 REGISTERS = (
-    ("matplotlib.scale", "_scale_mapping"),
     ("matplotlib.projections", "projection_registry._all_projection_types"),
     ("matplotlib.animation", "writers._registered"),
     ("pandas.io.excel._util", "_writers"),

@@ -20,6 +20,8 @@ PRESENT = "<present>"
 """The names that a module, and each of its classes, has: what is not among them was deleted."""
 MODULES = "<modules>"
 """The variables of a module that are modules, each with the name of that: a cell may have put them there."""
+MEMBERS = "<members>"
+"""What the members of an enumeration have for attributes: name of the member → attributes."""
 PLAIN = frozenset({str, int, float, bool, complex, bytes, type(None)})
 DATA = PLAIN | {list, dict, set, frozenset, tuple, bytearray}
 """Types of values that no file's import can be recognised by: they are kept without a second look."""
@@ -61,11 +63,21 @@ def _capture(
                 _capture_function(below, value, found)
             elif not issubclass(value, enum.Enum):
                 _capture(module, below, vars(value), value, found, present)
+            elif attributes := _attributes_of_members(value):
+                found[below, MEMBERS] = attributes
         else:
             if not _is_importable(value) and not _is_made_by_file(value, module, owner):
                 found[path, name] = value
             for function in _functions_in(value) if path else ():
                 _capture_function(below, function, found)
+
+
+def _attributes_of_members(kind: Any) -> dict[str, dict[str, Any]]:
+    known = {
+        name: {key: one for key, one in vars(member).items() if key[:1] != "_"}
+        for name, member in kind.__members__.items()
+    }
+    return {name: attributes for name, attributes in known.items() if attributes}
 
 
 def _capture_function(path: str, function: FunctionType, found: dict[Key, Any]) -> None:
@@ -155,6 +167,11 @@ def restore(module: ModuleType, kept: dict[Key, Any]) -> None:
             _bind_modules(module, value)
             continue
         owner, function = _find(module, path)
+        if name == MEMBERS:
+            for member, attributes in value.items():
+                if isinstance(owner, enum.EnumType) and member in owner.__members__:
+                    owner.__members__[member].__dict__.update(attributes)
+            continue
         if name == "__dict__" and path and isinstance(function, FunctionType):
             for extra in [one for one in vars(function) if not one.startswith("__") and one not in value]:
                 del function.__dict__[extra]

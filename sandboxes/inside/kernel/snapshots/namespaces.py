@@ -1,18 +1,54 @@
 """Modules that no file made, and namespaces of `exec`: what is defined in them keeps them for its globals."""
 
 import builtins
+import os
 import sys
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from .functions import state_of
-from .singletons import CurrentSession
+from .singletons import CurrentSession, is_of_session
 
 MADE_BY_FILE = ("__file__", "__path__", "__loader__")
 
 
+class Detached:
+    """Modules of the session that no import would make again: their file is gone, or another one has their name."""
+
+    known: ClassVar[dict[int, ModuleType]] = {}
+    """By identity."""
+
+    @classmethod
+    def look(cls, imported: dict[str, ModuleType], values: dict[str, Any]) -> None:
+        """Find them.
+
+        Args:
+            imported: Those that were imported from files of the session.
+            values: Its variables.
+        """
+        gone = [one for one in imported.values() if not os.path.exists(str(one.__file__)) and not _is_archived(one)]
+        held = [one for one in values.values() if type(one) is ModuleType]
+        gone += [one for one in held if sys.modules.get(one.__name__) is not one and is_of_session(_file_of(one))]
+        cls.known = {id(one): one for one in gone}
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """The names under which an import would find them, if it found them."""
+        return [one.__name__ for one in cls.known.values() if sys.modules.get(one.__name__) is one]
+
+
+def _is_archived(module: ModuleType) -> bool:
+    return os.path.exists(str(getattr(module.__loader__, "archive", "")))
+
+
+def _file_of(module: ModuleType) -> Any:
+    return vars(module).get("__file__")
+
+
 def is_made(module: Any) -> bool:
-    """Whether a module was made by a cell, and not by importing it."""
+    """Whether a module was made by a cell, and not by importing it, or cannot be imported any more."""
+    if id(module) in Detached.known:
+        return True
     if type(module) is not ModuleType or module is CurrentSession.main:
         return False
     if getattr(module, "__spec__", None) is not None:  # most have one, and this is asked of all
@@ -32,7 +68,7 @@ def registered(made: dict[str, ModuleType], sources: list[str]) -> dict[str, Mod
 
 def made_modules() -> dict[int, ModuleType]:
     """Those that are known: identity of their variables → module."""
-    values = [*sys.modules.values(), *CurrentSession.main.__dict__.values()]
+    values = [*sys.modules.values(), *CurrentSession.main.__dict__.values(), *Detached.known.values()]
     return {id(vars(module)): module for module in values if is_made(module)}
 
 

@@ -35,6 +35,8 @@ from . import (
     connections,
     containers,
     drawing,
+    duckdb_connections,
+    duckdb_databases,
     errors,
     functions,
     iterators,
@@ -62,6 +64,7 @@ VIEWS = ("keys", "values", "items")
 
 BUILT_IN: dict[type, Reduce] = {
     ModuleType: namespaces.reduce_module,
+    duckdb_databases.Database: duckdb_connections.reduce_database,
     BuiltinFunctionType: library_patches.reduce_builtin,
     library_registers.Unkept: library_registers.reduce_unkept,
     CellType: functions.reduce_cell,
@@ -115,7 +118,7 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("polars", "LazyFrame", tables.reduce_polars_query),
     ("polars", "Expr", tables.reduce_polars_query),
     ("matplotlib.cbook", "CallbackRegistry", drawing.reduce_callbacks),
-    ("duckdb", "DuckDBPyConnection", connections.reduce_duckdb),
+    ("duckdb", "DuckDBPyConnection", duckdb_connections.reduce_duckdb),
 )
 
 BASES: tuple[tuple[str, str, Reduce], ...] = (
@@ -137,7 +140,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("builtins", "BaseException", errors.reduce_error),
     ("io", "TextIOWrapper", opened.reduce_text),
     ("functools", "partialmethod", functions.reduce_partial_method),
-    ("weakref", "finalize", refusing.refuse("a finalizer of an object")),
+    ("weakref", "finalize", views.reduce_finalizer),
     ("threading", "Thread", refusing.refuse("a thread")),
     ("subprocess", "Popen", refusing.refuse("a child process")),
     ("multiprocessing.process", "BaseProcess", refusing.refuse("a child process")),
@@ -171,6 +174,8 @@ class _KnownKinds(dict[type, Reduce | None]):
             found = containers.reducer(family)
         if found is None and attributes.drops_them(kind):
             found = attributes.reduce_whole
+        if found is None and attributes.names_them(kind) and not attributes.is_only_forbidden(kind):
+            found = attributes.reduce_with_own
         self[kind] = found = found or sentinel_reducer(kind) or attributes.reducer_for(kind)
         return found
 

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from ..calls import restore_stubs, stub_names
-from . import interpreter_state, library_patches, manifest, module_state, modules, namespaces
+from . import hooks, interpreter_state, library_patches, manifest, module_state, modules, namespaces
 from .blobs import Spool, TooLargeError
 from .buffers import BufferWriter, blobs_of
 from .change_detection import change_detector, fast_digest
@@ -127,6 +127,8 @@ class SnapshotWriter:
         values = self.variables()
         if LAST_RESULT in values and not _is_kept(values[LAST_RESULT]):
             del values[LAST_RESULT]
+        self._modules.look(interpreter_state.PRELOADED, self.start.modules)
+        namespaces.Detached.look(self._modules.of_workspace, values)
         aliases = modules.aliases(values)
         found, stale = self._pickled(values, aliases, patches)
         reasons: dict[str, str] = {}
@@ -174,17 +176,19 @@ class SnapshotWriter:
         self, values: dict[str, Any], aliases: dict[str, str], patches: dict[str, Any]
     ) -> tuple[dict[str, Any], list[Lost]]:
         """What is pickled, variables and state of modules, by name; and the modules that are no longer their files."""
-        self._modules.look(interpreter_state.PRELOADED, self.start.modules)
         found = {name: value for name, value in values.items() if name not in aliases}
         found |= {
             SETTING_PREFIX + name: value for name, value in interpreter_state.capture_settings(self.start).items()
         }
         found |= {SETTING_PREFIX + name: value for name, value in patches.items()}
         made = namespaces.registered(self._modules.made, list(self._of_cells.values()))
-        cloudpickle()._PICKLE_BY_VALUE_MODULES = set(made)
+        cloudpickle()._PICKLE_BY_VALUE_MODULES = {*made, *namespaces.Detached.names()}
         found |= {f"{SETTING_PREFIX}module {name}": module for name, module in made.items()}
         stale: list[Lost] = []
         for module_name, module in self._modules.of_workspace.items():
+            if namespaces.is_made(module):  # without its file it is kept itself
+                found[f"{SETTING_PREFIX}module {module_name}"] = module
+                continue
             kept = module_state.capture(module)
             found |= {f"{MODULE_PREFIX}{module_name}:{path}:{name}": value for (path, name), value in kept.items()}
             if module_state.is_stale(module):
@@ -264,7 +268,8 @@ class SnapshotWriter:
             self.lost_since[shown] = (identity, since)
             kind = type(values[name])
             lost.append({"name": shown, "type": type_name(kind), "reason": reason, "cell": since})
-        for shown, (what, reason) in self._partition.named.items():
+        more = {name: (what, reason) for name, what, reason in hooks.running()}
+        for shown, (what, reason) in (self._partition.named | more).items():
             since = before.get(shown, (0, cell))[1]
             self.lost_since[shown] = (0, since)
             lost.append({"name": shown, "type": what, "reason": reason, "cell": since})
@@ -301,7 +306,8 @@ def _described(
 
 def _is_kept(value: Any) -> bool:
     """Whether the last result is small; what does not say how large it is counts as small."""
-    size = getattr(value, "nbytes", None)
+    # Asked of the type first: what makes up attributes, such as a relation of duckdb, may ask a database for them.
+    size = getattr(value, "nbytes", None) if hasattr(type(value), "nbytes") else None
     if callable(usage := getattr(type(value), "memory_usage", None)):
         with contextlib.suppress(Exception):  # it is a frame's method, or anything of that name
             size = int(getattr(usage(value), "sum", lambda: 0)())
