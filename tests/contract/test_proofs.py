@@ -20,17 +20,15 @@ from tests.process_table import descendants, end
 
 FOUND = {
     "objects that answer anything they are asked": {"refusing"},
-    "new and getattr": {"lz", "p", "t"},
     "odd files of the workspace": {"f"},
     "regular expressions and text": {"enc"},
     "mocks": {"m"},
     "modules that cells made with files": {"Base", "again", "one", "tools.Base"},
     "buffers, structures, mapped memory": {"arr", "cs"},
     "text, patterns, trees": {"scan"},
-    "pydantic, attrs, jinja and others": {"tpl"},
-    "settings of many libraries": {"tpl"},
+    "frames on memory of others": {"cnp"},
+    "a house style of figures": {"ax"},
     "ways to import": {"magic_hat"},
-    "images, sounds and bytes": {"font", "gif"},
 }
 """What a proof finds in sessions of hard objects, all of it true: cells make it again, or it is not as it was."""
 

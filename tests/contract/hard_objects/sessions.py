@@ -3,8 +3,10 @@
 from tests.contract.hard_objects import (
     HardSession,
     analyses,
+    analysts,
     classes,
     drawn,
+    formats,
     frames,
     habits,
     handles,
@@ -22,6 +24,6 @@ from tests.contract.hard_objects import (
 
 THEMES = (
     identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits, handles,
-    process, libraries, analyses,
+    process, libraries, analyses, analysts, formats,
 )  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

@@ -1,14 +1,24 @@
-"""Objects of cells' classes whose base takes objects apart without their attributes, as `Decimal` and `date` do."""
+"""Attributes that how an object is taken apart leaves out, and objects that are not made by their own `__new__` again.
 
+`Decimal` and `date` are taken apart without what a cell's class adds to them; a sorted dictionary or a picture without
+what somebody hung on it.
+"""
+
+import copyreg
 import enum
 import functools
-from types import FunctionType
+from collections.abc import Iterable
+from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
 
 from .classes import is_users
 from .library_patches import CellAttributes
 
 TAKING_APART = ("__reduce_ex__", "__reduce__")
+STATE_MAKING = (*TAKING_APART, "__getstate__")
+CHOOSING = frozenset({"__dict__", "vars", "super", "__getstate__"})
+"""What a method names that looks at all attributes, and says itself which of them are kept."""
+MAKING = ("__getnewargs__", "__getnewargs_ex__")
 
 
 def drops_them(kind: type) -> bool:
@@ -97,12 +107,165 @@ def make_plain(kind: Any, base: Any, arguments: Any) -> Any:
 def set_whole(value: Any, states: Any) -> None:
     """Give an object the state that its base has kept, and its attributes, these without a method of its class."""
     state, named, slots = states
-    if hasattr(value, "__setstate__"):
+    if hasattr(type(value), "__setstate__"):
         if state is not None:
             value.__setstate__(state)
     elif state:
         value.__dict__.update(state)
     if named:
-        value.__dict__.update(named)
+        object.__getattribute__(value, "__dict__").update(named)
     for name, content in slots.items():
         object.__setattr__(value, name, content)
+
+
+def reducer_for(kind: type) -> Any:
+    """How an object of a class is taken apart where pickle would forget or change something; None: as pickle does."""
+    return _find(kind) if is_users(kind) else _of_library(kind)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _of_library(kind: type) -> Any:
+    return _find(kind)
+
+
+def _find(kind: type) -> Any:
+    if is_only_forbidden(kind):
+        return reduce_forbidden
+    if makes_itself(kind) or answers_for_others(kind):
+        return reduce_made
+    return reducer_of_hung(kind) if may_drop_hung(kind) else None
+
+
+def may_drop_hung(kind: type) -> bool:
+    """Whether how a library takes an object apart, in Python, may leave out an attribute that others hung on it."""
+    if not kind.__dictoffset__ or issubclass(kind, type | enum.Enum):
+        return False
+    homes = (one for one in kind.__mro__[:-1] for name in STATE_MAKING if name in vars(one))
+    home = next(homes, None)
+    if home is None or is_users(home):  # somebody who says himself what is kept means it
+        return False
+    made = [vars(home)[name] for name in STATE_MAKING if name in vars(home)]
+    return all(isinstance(one, FunctionType) and CHOOSING.isdisjoint(_named_in(one.__code__)) for one in made)
+
+
+def reducer_of_hung(kind: type) -> Any:
+    """Takes an object of a library apart as the library does, and with the attributes that its class does not know."""
+    known = frozenset(_names(kind))
+
+    def reduce(_pickler: Any, value: Any) -> Any:
+        space = vars(value)
+        if space.keys() <= known:
+            return NotImplemented
+        hung = {name: one for name, one in space.items() if name not in known and not name.startswith("_")}
+        if not hung:
+            return NotImplemented
+        reduced = value.__reduce_ex__(5)
+        state = reduced[2] if isinstance(reduced, tuple) and len(reduced) > 2 else None
+        parts = state if isinstance(state, tuple) else (state,)
+        if any(isinstance(one, dict) and not one.keys().isdisjoint(space) for one in parts):
+            return reduced  # it has chosen among all of its attributes
+        return with_hung(reduced, hung)
+
+    return reduce
+
+
+def _names(kind: type) -> Iterable[str]:
+    """What is in a class and its bases, and what their functions name."""
+    for one in kind.__mro__[:-1]:
+        for name, value in vars(one).items():
+            yield name
+            function = getattr(value, "fget", None) or getattr(value, "__func__", value)
+            if isinstance(function, FunctionType):
+                yield from _named_in(function.__code__)
+        named = vars(one).get("__annotations__")
+        yield from named if isinstance(named, dict) else ()
+
+
+def _named_in(code: CodeType) -> Iterable[str]:
+    yield from code.co_names
+    for one in code.co_consts:
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, CodeType):
+            yield from _named_in(one)
+
+
+def with_hung(reduced: Any, hung: dict[str, Any]) -> Any:
+    """What an object is taken apart to, and attributes that are not in it yet."""
+    if not isinstance(reduced, tuple) or len(reduced) > 5:
+        return reduced
+    make, arguments, state, items, pairs = (*reduced[:5], None, None, None)[:5]
+    parts = state if isinstance(state, tuple) else (state,)
+    if not hung or any(isinstance(one, dict) and one.keys() >= hung.keys() for one in parts):
+        return reduced
+    return make, arguments, (state, hung, {}), items, pairs, set_whole
+
+
+def is_only_forbidden(kind: type) -> bool:
+    """Whether a class refuses to be pickled only because another version of its library might not understand it."""
+    return kind.__module__.split(".")[0] == "patsy" and any(
+        isinstance(getattr(kind, name), FunctionType) for name in ("__getstate__", "__reduce__")
+    )
+
+
+def reduce_forbidden(_pickler: Any, value: Any) -> Any:
+    """An object by its attributes: that it is of another version is found out before it is loaded."""
+    return make_whole, (type(value),), (None, vars(value), {}), None, None, set_whole
+
+
+def makes_itself(kind: type) -> bool:
+    """Whether a class has a `__new__` in Python, which pickle would call with what it may not expect."""
+    return isinstance(kind.__new__, FunctionType) and _is_taken_apart_as_usual(kind)
+
+
+def answers_for_others(kind: type) -> bool:
+    """Whether a class has a `__getattr__`, which pickle would ask before there is anything that it can answer from."""
+    answers = isinstance(getattr(kind, "__getattr__", None), FunctionType)
+    return answers and not hasattr(kind, "__setstate__") and _is_taken_apart_as_usual(kind)
+
+
+def _is_taken_apart_as_usual(kind: type) -> bool:
+    if issubclass(kind, type | enum.Enum):
+        return False
+    base: Any = object
+    plain = all(getattr(kind, name) is getattr(base, name) for name in TAKING_APART)
+    return plain and not any(isinstance(getattr(kind, name, None), FunctionType) for name in MAKING)
+
+
+def reduce_made(_pickler: Any, value: Any) -> Any:
+    """An object without its `__new__` and its `__getattr__`: what they did is part of the state that comes back."""
+    reduced: Any = value.__reduce_ex__(5)
+    newobj: Any = copyreg.__newobj__  # type: ignore[attr-defined]
+    if reduced[0] is not newobj:
+        return reduced
+    _, arguments, state, items, pairs = reduced
+    if hasattr(type(value), "__setstate__") or not isinstance(state, dict | tuple):
+        return make_whole, arguments, state, items, pairs
+    named, slots = state if isinstance(state, tuple) else (state, None)
+    return make_whole, arguments, (None, named, slots or {}), items, pairs, set_whole
+
+
+def make_whole(kind: Any, *arguments: Any) -> Any:
+    """An object that is still to be filled.
+
+    A library's class may have one object, which its `__new__` knows; but it may also give one of another class.
+    """
+    base = next(one for one in kind.__mro__ if isinstance(vars(one).get("__new__"), BuiltinFunctionType))
+    if not is_users(kind):
+        try:
+            made = kind.__new__(kind, *arguments)
+        except TypeError:
+            made = None
+        if type(made) is kind:
+            return made
+    return base.__new__(kind, *arguments)
+
+
+def reduce_descriptor(_pickler: Any, descriptor: Any) -> Any:
+    """What gives an attribute its value: asked of its class by name, that of `__dict__` gives something else."""
+    return find_descriptor, (descriptor.__objclass__, descriptor.__name__)
+
+
+def find_descriptor(kind: Any, name: str) -> Any:
+    """The descriptor of a class."""
+    return vars(kind)[name]

@@ -40,7 +40,11 @@ def _rows(connection: Any, ask: str) -> list[tuple[Any, ...]]:
     """What is answered, whatever the connection makes of rows and text."""
     cursor = connection.cursor(sys.modules["sqlite3"].Cursor)
     cursor.row_factory = None
-    return [tuple(row) for row in cursor.execute(ask)]
+    texts, connection.text_factory = connection.text_factory, str
+    try:
+        return [tuple(row) for row in cursor.execute(ask)]
+    finally:
+        connection.text_factory = texts
 
 
 def _name_what_was_added(pickler: Any, connection: Any) -> None:

@@ -96,7 +96,9 @@ def _set_numpy_random(before: Any) -> None:
 
 def _numpy() -> Any:
     numpy = sys.modules["numpy"]
-    return numpy.get_printoptions(), numpy.geterr(), numpy.geterrcall(), numpy.getbufsize()
+    bases = sys.modules.get("numpy.polynomial._polybase")
+    unicode = getattr(getattr(bases, "ABCPolyBase", None), "_use_unicode", None)
+    return numpy.get_printoptions(), numpy.geterr(), numpy.geterrcall(), numpy.getbufsize(), unicode
 
 
 def _set_numpy(before: Any) -> None:
@@ -106,6 +108,8 @@ def _set_numpy(before: Any) -> None:
     numpy.seterrcall(before[2] if len(before) > 2 else None)
     if len(before) > 3 and before[3] != numpy.getbufsize():
         numpy.setbufsize(before[3])
+    if len(before) > 4 and before[4] is not None:
+        numpy.polynomial.set_default_printstyle("unicode" if before[4] else "ascii")
 
 
 def _pandas() -> Any:

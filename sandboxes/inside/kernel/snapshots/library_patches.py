@@ -15,6 +15,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, ClassVar, TypeGuard
 
 from ..own_library import DELETED, KERNEL, own_library
+from . import library_registers
 from .classes import is_users
 from .identity import find_sentinel
 from .singletons import CurrentSession, is_of_session
@@ -159,6 +160,8 @@ def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[st
                 found[f"{PREFIX}{module}:{inner}:{what}"] = value
         elif "." in path:
             _capture_of_object(path, what, found)
+    if any(library_registers.REGISTERING in source for source in sources):
+        found |= library_registers.functions_of_arrow()
     return found | _accessors() | _of_builtins()
 
 
@@ -310,7 +313,7 @@ def restore(name: str, value: Any) -> None:
             delattr(owner, attribute)
         return
     setattr(owner, attribute, value)
-    if type(value).__name__ in ("CachedAccessor", "NameSpace"):
+    if type(value).__name__ in ("Accessor", "CachedAccessor", "NameSpace"):
         owner._accessors.add(attribute)
 
 

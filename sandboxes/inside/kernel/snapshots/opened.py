@@ -44,6 +44,19 @@ def reduce_file(pickler: Any, file: Any) -> Any:
     return open_file, (portable_path(path), mode, place, settings, text and file.line_buffering, buffered, *more)
 
 
+def reduce_text(pickler: Any, file: Any) -> Any:
+    """Text of a class of its own, which may take itself apart; how far it was read is what it then forgets."""
+    reduced = file.__reduce_ex__(5)
+    if file.closed or not isinstance(reduced, tuple) or len(reduced) > 2:
+        return reduced
+    return *reduced, file.tell(), None, None, set_position
+
+
+def set_position(file: Any, place: int) -> None:
+    """Go on where it was."""
+    file.seek(place)
+
+
 def _path(file: Any) -> Any:
     """Where it is now: the name that it was opened with says that only until the working directory changes."""
     name = _name(file)
@@ -186,18 +199,8 @@ def _buffered(mode: str) -> Any:
     return io.BufferedRandom if "+" in mode else io.BufferedReader if "r" in mode else io.BufferedWriter
 
 
-def reduce_image(pickler: Any, image: Any) -> Any:
-    """An image of several frames that is read from its file as they are asked for: which file, and which frame."""
-    if not getattr(image, "is_animated", False):
-        return NotImplemented
-    name = image.filename
-    if not isinstance(name, str) or not os.path.isfile(name):
-        raise PicklingError("an image of several frames without a file")
-    return open_image, (portable_path(name), image.tell(), image.info)
-
-
 def open_image(path: str, frame: int, info: Any) -> Any:
-    """An image at one of its frames."""
+    """An image at one of its frames, as snapshots had it before `pictures.py` was there."""
     import PIL.Image
 
     image = PIL.Image.open(found(path))

@@ -1,6 +1,7 @@
 """The pickler and the unpickler of snapshots: cloudpickle's, with what it copies or cannot do put right."""
 
 import contextlib
+import ctypes
 import datetime
 import functools
 import io
@@ -16,7 +17,15 @@ import typing
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    ModuleType,
+)
 from typing import Any
 
 from ..calls import reduce_stub
@@ -32,10 +41,13 @@ from . import (
     functions,
     iterators,
     library_patches,
+    library_registers,
     namespaces,
     opened,
+    pictures,
     refusing,
     set_order,
+    shared_memory,
     singletons,
     tables,
     views,
@@ -54,6 +66,7 @@ BUILT_IN: dict[type, Reduce] = {
     ModuleType: namespaces.reduce_module,
     duckdb_databases.Database: duckdb_connections.reduce_database,
     BuiltinFunctionType: library_patches.reduce_builtin,
+    library_registers.Unkept: library_registers.reduce_unkept,
     CellType: functions.reduce_cell,
     type(functools.lru_cache(lambda: None)): functions.reduce_cached,
     typing.NewType: functions.reduce_new_type,
@@ -66,9 +79,11 @@ BUILT_IN: dict[type, Reduce] = {
     re.Match: refusing.reduce_match,
     memoryview: refusing.reduce_memoryview,
     struct.Struct: refusing.reduce_struct,
+    type(ctypes.Array): refusing.reduce_c_type,
     **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
     **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
     MappingProxyType: views.reduce_proxy,
+    GetSetDescriptorType: attributes.reduce_descriptor,
     weakref.ReferenceType: views.reduce_reference,
     weakref.ProxyType: views.reduce_weak_proxy,
     weakref.CallableProxyType: views.reduce_weak_proxy,
@@ -90,12 +105,14 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("numpy", "matrix", arrays.reduce_subclass),
     ("numpy", "recarray", arrays.reduce_subclass),
     ("numpy", "void", arrays.reduce_record),
+    ("numpy", "record", arrays.reduce_record),
     ("pandas._libs.internals", "BlockValuesRefs", tables.reduce_refs),
     ("pandas.core.internals.managers", "SingleBlockManager", tables.reduce_series_manager),
     ("pandas.arrays", "ArrowStringArray", tables.reduce_arrow_backed),
     ("pandas.arrays", "ArrowExtensionArray", tables.reduce_arrow_backed),
     ("pandas", "ArrowDtype", tables.reduce_arrow_dtype),
     ("pandas", "StringDtype", tables.reduce_string_dtype),
+    ("pyarrow", "Buffer", shared_memory.reduce_buffer),
     ("polars", "DataFrame", tables.reduce_polars_frame),
     ("polars", "Series", tables.reduce_polars_series),
     ("polars", "LazyFrame", tables.reduce_polars_query),
@@ -108,12 +125,20 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("pandas._libs.internals", "Block", tables.reduce_block),
     ("pandas._libs.arrays", "NDArrayBacked", tables.reduce_backed),
     ("pandas", "Index", tables.reduce_index),
+    ("pandas.core.generic", "NDFrame", tables.reduce_frame),
     ("numpy", "ndarray", arrays.reduce_users),
     ("numpy", "generic", arrays.reduce_scalar),
+    ("numpy.random", "Generator", arrays.reduce_generator),
     ("pytz", "BaseTzInfo", tables.reduce_timezone),
+    ("PIL.Image", "Image", pictures.reduce_picture),
+    ("PIL.ImageFont", "FreeTypeFont", pictures.reduce_font),
+    ("pyarrow", "ResizableBuffer", refusing.refuse("a buffer of arrow that can be resized")),
+    ("pyarrow", "MemoryPool", library_registers.reduce_pool),
+    ("scipy.spatial", "cKDTree", arrays.reduce_tree),
+    ("scipy.stats._unuran.unuran_wrapper", "Method", refusing.reduce_sampler),
     ("sqlite3", "Connection", connections.reduce_sqlite),
-    ("PIL.ImageFile", "ImageFile", opened.reduce_image),
     ("builtins", "BaseException", errors.reduce_error),
+    ("io", "TextIOWrapper", opened.reduce_text),
     ("functools", "partialmethod", functions.reduce_partial_method),
     ("weakref", "finalize", views.reduce_finalizer),
     ("threading", "Thread", refusing.refuse("a thread")),
@@ -149,9 +174,9 @@ class _KnownKinds(dict[type, Reduce | None]):
             found = containers.reducer(family)
         if found is None and attributes.drops_them(kind):
             found = attributes.reduce_whole
-        if found is None and attributes.names_them(kind):
+        if found is None and attributes.names_them(kind) and not attributes.is_only_forbidden(kind):
             found = attributes.reduce_with_own
-        self[kind] = found = found or sentinel_reducer(kind)
+        self[kind] = found = found or sentinel_reducer(kind) or attributes.reducer_for(kind)
         return found
 
 
@@ -186,6 +211,11 @@ class Reducers:
     def made_modules(self) -> dict[int, ModuleType]:
         """The modules that cells have made, by the identity of their variables."""
         return namespaces.made_modules()
+
+    @functools.cached_property
+    def memory(self) -> shared_memory.OwnedMemory:
+        """Whose memory is where."""
+        return shared_memory.OwnedMemory()
 
 
 LARGE = 16 << 10

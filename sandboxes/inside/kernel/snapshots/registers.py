@@ -9,6 +9,7 @@ from contextlib import suppress
 from types import FunctionType
 from typing import Any
 
+from . import library_registers
 from .classes import is_users
 
 PREFIXES = frozenset({"xml", "html", "rdf", "wsdl", "xs", "xsi", "dc"})
@@ -108,6 +109,7 @@ REGISTERS = (
       for module, kinds in (("loader", ("Loader", "FullLoader", "SafeLoader", "UnsafeLoader")),
                             ("dumper", ("Dumper", "SafeDumper")))
       for kind in kinds for name in OF_YAML),
+    *library_registers.REGISTERS,
 )  # fmt: skip
 """Dictionaries of libraries into which programs put functions and classes of their own: module and place."""
 
@@ -232,5 +234,6 @@ KEPT: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "scales of matplotlib": ("matplotlib.scale", _scales, _set_scales),
     "formats of images": ("PIL.Image", _formats, _set_formats),
     "dtypes of pandas": ("pandas.core.dtypes.base", _dtypes, _set_dtypes),
+    **library_registers.OF_LIBRARIES,
 }
 """Name → the module that must be loaded, how it is read (None: nothing of a cell is in it), how it is put back."""
