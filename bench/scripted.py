@@ -1,9 +1,10 @@
 """A chat model that answers at once from a script: what remains is what Stepwell itself costs."""
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -12,11 +13,17 @@ from pydantic import PrivateAttr
 
 
 class ScriptedChat(BaseChatModel):
-    """Runs `cells` one after the other, answers, and finds the answer good."""
+    """Runs `cells` one after the other, answers, and finds the answer good; in the event loop, as real clients do."""
 
     cells: list[str]
     _next: int = PrivateAttr(default=0)
     _prompts: list[int] = PrivateAttr(default_factory=list)
+    _asked: float = PrivateAttr(default=0.0)
+
+    @property
+    def asked(self) -> float:
+        """When it was asked last, by the performance counter."""
+        return self._asked
 
     @property
     def prompt_chars(self) -> list[int]:
@@ -30,6 +37,16 @@ class ScriptedChat(BaseChatModel):
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, AIMessage]:
         """Remember which tool is demanded: it tells what is asked for."""
         return self.bind(demanded=kwargs.get("tool_choice"))
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        self._asked = time.perf_counter()
+        return self._generate(messages, stop, None, **kwargs)
 
     def _generate(
         self,

@@ -1,5 +1,6 @@
 """What a step costs that keeps little: time and CPU in the kernel and in the host, and bytes that the store gains."""
 
+import asyncio
 import statistics
 import tempfile
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 from rich.console import RenderableType
 from rich.table import Table
 
-from bench.ours import LIMIT, run_cell
+from bench.ours import LIMIT, ProcessorTime, run_cell
 from bench.restoring import FRAME
 from bench.waiting import until_asked
 from nodes.restoration.snapshots import SnapshotStore
@@ -19,6 +20,8 @@ from sandboxes.opening import Sandboxes
 from storage.blobs import Blobs
 
 REPEATS = 12
+PAUSE = 0.1
+"""Seconds between two steps for which the model thinks: a copy of the session is frozen after 15 ms."""
 DICTS = """
 people = [{{"id": i, "name": f"name {{i}}", "tags": [i % 7, i % 3], "score": i / 7}} for i in range({rows})]
 """
@@ -27,9 +30,10 @@ CHANGE = "df.iloc[{number} * 1000:{number} * 1000 + 1000, {number} % 8] = {numbe
 CPU = "import time as _t; print(_t.process_time()); del _t"
 NOTES = """\
 Medians of 12 steps. kernel: seconds that its answer took; CPU of the kernel: by its own clock, the cell's included and
-that of looking at the clock left out; host: until the step is in the store, the kernel's part included; CPU of the
-host: all threads of its process, for keeping; bytes: what the store gained. kept at once: all of the first step, which
-has everything new."""
+that of looking at the clock left out; with pauses: the same of steps with 0.1 s between them, in which a copy of the
+session is frozen, and what the next step writes to is copied; host: until the step is in the store, the kernel's part
+included; CPU of the host: all threads of its process, for keeping; bytes: what the store gained. kept at once: all of
+the first step, which has everything new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,8 @@ class StepCost:
 
     kernel: float
     kernel_cpu: float
+    paused_cpu: float
+    """CPU of the kernel where a copy was frozen after each step."""
     host: float
     host_cpu: float
     size: float
@@ -76,12 +82,12 @@ async def measure(*, quick: bool) -> AsyncIterator[RenderableType]:
         quick: Small data.
     """
     made = Table(title="What a step costs")
-    for name in ("", "kernel ms", "kernel CPU ms", "host ms", "host CPU ms", "kB", "kept at once ms"):
+    for name in ("", "kernel ms", "kernel CPU ms", "with pauses", "host ms", "host CPU ms", "kB", "kept at once ms"):
         made.add_column(name, justify="right" if name else "left")
     for case in cases(quick=quick):
         with tempfile.TemporaryDirectory(prefix="stepwell-bench-") as folder:
             cost = await cost_of(case, Path(folder))
-        times = (cost.kernel, cost.kernel_cpu, cost.host, cost.host_cpu)
+        times = (cost.kernel, cost.kernel_cpu, cost.paused_cpu, cost.host, cost.host_cpu)
         made.add_row(
             case.what, *(f"{1e3 * one:,.1f}" for one in times), f"{cost.size / 1e3:,.1f}", f"{1e3 * cost.first:,.0f}"
         )
@@ -123,8 +129,15 @@ async def cost_of(case: StepCase, folder: Path) -> StepCost:
                 raise RuntimeError(kept.why_not)
             inside = await _cpu(sandbox) - second_look - (second_look - first_look)
             rows.append((kept.seconds, inside, spent, cpu, kept.bytes))
+        paused = []
+        for number in range(2 + REPEATS, 2 + 2 * REPEATS):
+            processor = ProcessorTime()
+            await run_cell(sandbox, case.then.format(number=number), number)
+            await snapshots.keep(sandbox, [], limit_bytes=LIMIT)
+            await asyncio.sleep(PAUSE)
+            paused.append(processor.spent()[1])
     kernel, kernel_cpu, host, host_cpu, size = (statistics.median(one) for one in zip(*rows[2:], strict=True))
-    return StepCost(kernel, kernel_cpu, host, host_cpu, size, first)
+    return StepCost(kernel, kernel_cpu, statistics.median(paused), host, host_cpu, size, first)
 
 
 async def _cpu(sandbox: Sandbox) -> float:

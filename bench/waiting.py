@@ -32,7 +32,7 @@ async def until_asked(cells: Sequence[str], inputs: Path | None, folder: Path) -
         folder: A new folder.
 
     Returns:
-        The seconds after each cell until the model was asked.
+        The seconds from when each cell was said to have ended until the model's client was called.
     """
     settings = await asyncio.to_thread(partial(Settings, home=folder))
     files = await asyncio.to_thread(lambda: sorted(inputs.glob("*")) if inputs is not None else [])
@@ -70,7 +70,7 @@ async def until_asked(cells: Sequence[str], inputs: Path | None, folder: Path) -
         ):
             if data["event"] == "cell_finished":
                 ended = time.perf_counter()
-            elif data["event"] == "model_asked" and ended:
-                spent.append(time.perf_counter() - ended)
+            elif data["event"] == "model_answered" and ended:
+                spent.append(model.asked - ended)
                 ended = 0.0
     return spent

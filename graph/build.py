@@ -1,6 +1,7 @@
 """The map: which node follows which."""
 
-from functools import partial
+from collections.abc import Awaitable, Callable
+from functools import partial, wraps
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import RetryPolicy
@@ -65,19 +66,31 @@ def build_graph(
     )
     builder.add_node("upload", partial(upload, restoring=restoring, artifacts=artifacts), retry_policy=TRY_AGAIN)
     builder.add_edge(START, "plan")
-    builder.add_conditional_edges("plan", after_plan, ["approve_plan", "approve", "execute", "check_final", "generate"])
+    builder.add_conditional_edges(
+        "plan", _in_loop(after_plan), ["approve_plan", "approve", "execute", "check_final", "generate"]
+    )
     builder.add_edge("approve_plan", "generate")
     builder.add_conditional_edges(
-        "generate", after_generate, ["approve_plan", "approve", "execute", "check_final", "upload"]
+        "generate", _in_loop(after_generate), ["approve_plan", "approve", "execute", "check_final", "upload"]
     )
-    builder.add_conditional_edges("approve", after_approve, ["execute", "generate", END])
+    builder.add_conditional_edges("approve", _in_loop(after_approve), ["execute", "generate", END])
     builder.add_conditional_edges(
-        "execute", after_execute, ["approve", "approve_call", "execute", "check_final", "generate", END]
+        "execute", _in_loop(after_execute), ["approve", "approve_call", "execute", "check_final", "generate", END]
     )
     builder.add_edge("approve_call", "execute")
-    builder.add_conditional_edges("check_final", after_check_final, ["generate", "upload"])
+    builder.add_conditional_edges("check_final", _in_loop(after_check_final), ["generate", "upload"])
     builder.add_edge("upload", END)
     return builder
+
+
+def _in_loop(route: Callable[[State], str]) -> Callable[[State], Awaitable[str]]:
+    """The same as a coroutine: LangGraph runs a plain function in a thread, which each step would wait for."""
+
+    @wraps(route)
+    async def routed(state: State) -> str:
+        return route(state)
+
+    return routed
 
 
 # These see State alone: LangGraph routes forks and edits of old checkpoints (`update_state`) too, without a context.

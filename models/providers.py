@@ -1,6 +1,7 @@
 """The providers that `provider:name` can name, with the package and the key that each of them needs."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 
@@ -75,9 +76,14 @@ def bare_name(name: str) -> str:
 
 def provider_of(model: Any) -> Provider | None:
     """The provider whose package a chat model comes from; None for models of our own."""
+    return _provider_of(type(model).__mro__)
+
+
+@lru_cache(maxsize=100)  # each call of a model asks
+def _provider_of(kinds: tuple[type, ...]) -> Provider | None:
     packages = {provider.package.partition("[")[0]: provider for provider in reversed(PROVIDERS.values())}
     packages[OPENAI.package] = OPENAI
-    for kind in type(model).__mro__:
+    for kind in kinds:
         package = kind.__module__.partition(".")[0].replace("_", "-")
         if kind.__name__.startswith("Azure") and package == OPENAI.package:
             return PROVIDERS["azure_openai"]

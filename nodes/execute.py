@@ -1,5 +1,6 @@
 """Run the pending cell, record what it did, and keep the step."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -41,6 +42,7 @@ from nodes.calls.recorded_calls import CellCalls
 from nodes.cell_outputs import outputs_of
 from nodes.computed_answers import fill, wanted_values
 from nodes.next_step import Next, tick
+from nodes.prompts.exchanges import copy_ahead
 from nodes.prompts.observation import cell_record, namespace_rows
 from nodes.restoration.earlier_steps import EarlierSteps
 from nodes.restoration.line import cells_in_effect, next_state_id, start_of_cell
@@ -180,6 +182,7 @@ class _Attempt:
             entry = CellEntry(self._after, note.sandbox, self.pending["purpose"], confined=note.confined)
             await self._journal.started(entry)
         self.tell_started()
+        asyncio.get_running_loop().call_soon(copy_ahead)  # as soon as the cell runs
         return await self._sandbox.run(
             self.pending["code"],
             number=self.number,

@@ -43,10 +43,16 @@ int(table.x.sum())
 logger = logging.getLogger(__name__)
 
 
+COLLECT_AFTER = 10_000
+"""Objects more than there were, until those that are garbage are looked for, which stops everything for a millisecond.
+At 700, as in Python 3.11, writing a prompt makes as many for a moment, and most steps waited for such a look."""
+
+
 def freeze_heap() -> None:
     """Exclude the present objects from garbage collection: going through them stops everything for 150 ms."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(COLLECT_AFTER, *gc.get_threshold()[1:])
 
 
 class Readiness:

@@ -33,11 +33,18 @@ def clean(text: str) -> str:
 
     Newlines and tabs stay. Carriage returns before a newline go; what a lone one would overwrite is left out.
     """
+    if _is_plain(text):
+        return text
     text = ESCAPE.sub("", text.replace("\r\n", "\n"))
     if "\r" in text:
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
     text = re.sub("[\u2028\u2029\x85]", "\n", text)
     return SURROGATE.sub("\ufffd", INVISIBLE.sub("", text))
+
+
+def _is_plain(text: str) -> bool:
+    """Whether all of it is newlines, tabs and what Python calls printable: nearly always, and one look tells."""
+    return text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def clean_prose(text: str) -> str:
@@ -60,7 +67,7 @@ def clean_code(code: str) -> str:
 
 def shown_code(code: str) -> str:
     """Code to be read and not to be run, with what an editor would not show written as escape sequences."""
-    if code.translate(_LAYOUT).isprintable():  # nearly always, and prompts show the same texts again and again
+    if _is_plain(code) or code.translate(_LAYOUT).isprintable():
         return code
     return escaped(code, _is_hidden)
 

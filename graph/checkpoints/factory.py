@@ -99,23 +99,29 @@ async def _open_sqlite(home: Path) -> AsyncIterator[SqliteSaver]:
         except aiosqlite.Error as error:
             raise SettingsError(
                 f"The checkpoints in {file} cannot be opened ({error}); "
-                + (f"{REPAIR}, or move the file away." if is_corrupt(error) else await _advice(home))
+                + (f"{REPAIR}, or move the file away." if is_corrupt(error) else await _advice(error, home))
             ) from None
         try:
             yield saver
         except aiosqlite.Error as error:
             raise SettingsError(
                 f"The checkpoints in {file} cannot be read or written ({error}); "
-                + (f"{REPAIR}." if is_corrupt(error) else "if the disk is full, make room there.")
+                + (f"{REPAIR}." if is_corrupt(error) else _what_to_do(error))
             ) from None
     finally:
         await connection.close()
 
 
-async def _advice(home: Path) -> str:
+async def _advice(error: aiosqlite.Error, home: Path) -> str:
     """What to do where SQLite fails and its file is sound."""
     if await asyncio.to_thread(refuses_locks, home):
         return f"files there cannot be locked: {LOCAL}."
+    return _what_to_do(error)
+
+
+def _what_to_do(error: aiosqlite.Error) -> str:
+    if "locked" in str(error):
+        return "another process has been writing to it for seconds; try again, or end that process."
     return "if the disk is full, make room there."
 
 

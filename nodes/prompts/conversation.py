@@ -11,15 +11,14 @@ the same between calls and providers can cache it.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from graph.state import Cell, PlanStep, Review, State, Turn, Variable
 from models.quotation import quoted
 from models.situation import Situation, Wanted
-from nodes.computed_answers import ONLY_VALUES
+from nodes.prompts.exchanges import Exchange, ShownCell, answered, exchange_of, length_of, listed, plan_steps
 from nodes.prompts.observation import in_order_of_use, shorten
 from sandboxes.functions import Description
 from sandboxes.network import NO_NETWORK, Network
@@ -28,7 +27,7 @@ BLOCK = 4
 """Cells by which the borders move."""
 EARLIER = 1
 """Cells of earlier turns that are shown besides those of the present one, once a conversation is long: at least."""
-SHORT_CODE, SHORT_OBSERVATION, LINE = 700, 500, 160
+LINE = 160
 LINES_SHOWN = 60
 NAMESPACE_CHARS, MODULES_CHARS = 1_500, 500
 IN_FULL, SHORT_SUMMARY = 12, 30
@@ -119,7 +118,7 @@ def write_conversation(state: State, *, tools: bool, limit: int, closing: str = 
     count = len(cells)
     past = len(state.get("turns") or [])
     before = sum(cell["turn"] < state["turn"] for cell in cells)
-    messages: list[BaseMessage] = []
+    written = _Conversation()
     # In the end whatever is left is cut: a few huge cells must not go beyond the limit either.
     last, each = LEVELS[-1], limit // 15
     whole = ((ALL, ALL, 0, *LEVELS[0][3:]), UNCUT, min(limit, SMALL))
@@ -135,15 +134,44 @@ def write_conversation(state: State, *, tools: bool, limit: int, closing: str = 
             question=question,
             most=most,
         )
-        messages = _write(state, detail, tools=tools, closing=closing)
-        if sum(map(_length, messages)) <= room:
+        written = _write(state, detail, tools=tools, closing=closing)
+        if written.length <= room:
             break
-    return messages
+    return written.messages()
 
 
-def _length(message: BaseMessage) -> int:
-    called = str(message.tool_calls) if isinstance(message, AIMessage) and message.tool_calls else ""
-    return len(message.text) + len(called)
+@dataclass(slots=True)
+class _Conversation:
+    """Messages in the order in which they are sent, and how many characters they have."""
+
+    parts: list[BaseMessage | Exchange] = field(default_factory=list)
+    ending: str = ""
+    """What is added to the last of them."""
+    length: int = 0
+
+    def add(self, *messages: BaseMessage) -> None:
+        self.parts += messages
+        self.length += sum(map(length_of, messages))
+
+    def add_cell(self, shown: ShownCell) -> None:
+        if shown.short:
+            exchange = exchange_of(shown)
+            self.parts.append(exchange)
+            self.length += exchange.length
+        else:
+            self.add(*shown.written())
+
+    def end(self, text: str) -> None:
+        self.ending = f"\n\n{text}" if text else ""
+        self.length += len(self.ending)
+
+    def messages(self) -> list[BaseMessage]:
+        found: list[BaseMessage] = []
+        for part in self.parts:
+            found += part.copies() if isinstance(part, Exchange) else [part]
+        if self.ending:
+            found[-1] = found[-1].model_copy(update={"content": found[-1].text + self.ending})
+        return found
 
 
 def _border(count: int, keep: int) -> int:
@@ -151,8 +179,8 @@ def _border(count: int, keep: int) -> int:
     return max(count - keep, 0) // BLOCK * BLOCK + 1
 
 
-def _write(state: State, detail: Detail, *, tools: bool, closing: str) -> list[BaseMessage]:
-    messages: list[BaseMessage] = []
+def _write(state: State, detail: Detail, *, tools: bool, closing: str) -> _Conversation:
+    written = _Conversation()
     cells = state.get("cells") or []
     past = state.get("turns") or []
     steps = [step["text"] for step in state.get("plan") or []]
@@ -167,30 +195,31 @@ def _write(state: State, detail: Detail, *, tools: bool, closing: str) -> list[B
         own = by_turn.get(turn["number"], [])
         is_now = turn is now
         cut = max(detail.question, 4_000) if is_now else detail.question
-        messages.append(HumanMessage(ended + _opening(turn, own, detail, cut=cut)))
+        written.add(HumanMessage(ended + _opening(turn, own, detail, cut=cut)))
         ended = "" if is_now else _ended(turn, own)
         plan = turn["plan"] if turn["number"] >= detail.answers else []
         beside = [cell["number"] for cell in own if "planned" in cell and cell["number"] >= detail.short][-1:]
         if plan and not beside:
-            messages.extend(_planned(plan, tools=tools))
+            written.add(*_planned(plan, tools=tools))
         review = state.get("review") if is_now else None
         for cell in own:
             if cell["number"] >= detail.short:
-                messages.extend(_exchange(cell, detail, plan if cell["number"] in beside else [], tools=tools))
+                written.add_cell(_shown(cell, detail, plan if cell["number"] in beside else [], tools=tools))
             if review and review["after_cell"] == cell["number"]:
-                messages.extend(_sent_back(review, tools=tools))
+                written.add(*_sent_back(review, tools=tools))
         if review and not any(review["after_cell"] == cell["number"] for cell in own):
-            messages.extend(_sent_back(review, tools=tools))
+            written.add(*_sent_back(review, tools=tools))
         if turn["answer"]:
             long = turn["number"] >= detail.answers
-            messages.append(AIMessage(shorten(turn["answer"], LONG_ANSWER if long else SHORT_ANSWER)))
+            written.add(AIMessage(shorten(turn["answer"], LONG_ANSWER if long else SHORT_ANSWER)))
     ending = [
         _progress(state.get("plan") or []),
         notes(state.get("notices") or []),
         namespace_table(in_order_of_use(state.get("namespace") or [], cells)),
         closing,
     ]
-    return _append_text(messages, "\n\n".join(part for part in ending if part))
+    written.end("\n\n".join(part for part in ending if part))
+    return written
 
 
 def _ended(turn: Turn, own: Sequence[Cell]) -> str:
@@ -238,17 +267,9 @@ def _planned(plan: Sequence[str], *, tools: bool) -> list[BaseMessage]:
     A plan that came with a cell is shown with that cell.
     """
     if tools:
-        call = {"name": "submit_plan", "args": {"steps": _steps(plan)}, "id": "plan", "type": "tool_call"}
+        call = {"name": "submit_plan", "args": {"steps": plan_steps(plan)}, "id": "plan", "type": "tool_call"}
         return [AIMessage("", tool_calls=[call]), ToolMessage(GO_ON, tool_call_id="plan")]
-    return [AIMessage(_listed(plan)), HumanMessage(GO_ON)]
-
-
-def _steps(plan: Sequence[str]) -> list[str]:
-    return [shorten(step, 400) for step in plan]
-
-
-def _listed(plan: Sequence[str]) -> str:
-    return "\n".join(f"{number}. {step}" for number, step in enumerate(_steps(plan), 1))
+    return [AIMessage(listed(plan)), HumanMessage(GO_ON)]
 
 
 def _progress(plan: Sequence[PlanStep]) -> str:
@@ -269,61 +290,17 @@ def _line(cell: Cell) -> str:
     return shorten(line, LINE).replace("\n", " ")
 
 
-def _exchange(cell: Cell, detail: Detail, plan: Sequence[str], *, tools: bool) -> list[BaseMessage]:
-    """A cell as the model gave it, with the plan that came with it, and what it gave."""
-    full = cell["number"] >= detail.full
-    code = shorten(cell["code"], detail.most if full else min(SHORT_CODE, detail.most))
-    observation = observed(cell, detail.most if full else min(SHORT_OBSERVATION, detail.most))
-    thought = shorten(cell["thought"], 1_000 if full else 200)
-    answer = shorten(cell.get("answer", ""), detail.most if full else min(SHORT_CODE, detail.most))
-    if cell["code"] == ONLY_VALUES and answer:
-        return _answered(answer, observation, f"cell_{cell['number']}", tools=tools)
-    if tools:
-        call_id = f"cell_{cell['number']}"
-        named: dict[str, Any] = {"plan": _steps(plan)} if plan else {}
-        if cell["step"]:
-            named["step"] = cell["step"]
-        back = {"back_to": cell["back_to"]} if "back_to" in cell else {}
-        said = {"answer": answer} if answer else {}
-        arguments = {"purpose": cell["purpose"], **named, **back, "code": code, **said}
-        return [
-            AIMessage(
-                thought, tool_calls=[{"name": "run_python", "args": arguments, "id": call_id, "type": "tool_call"}]
-            ),
-            ToolMessage(observation, tool_call_id=call_id),
-        ]
-    given = f"\n<answer>\n{answer}\n</answer>" if answer else ""
-    before = "\n".join(part for part in (thought, _listed(plan)) if part)
-    return [AIMessage(f"{before}\n```python\n{code}\n```{given}".strip()), HumanMessage(observation)]
-
-
-def observed(cell: Cell, limit: int) -> str:
-    """What a cell gave: our line on how it ended, then what it printed, quoted. That of a refused one is the user's."""
-    text = shorten(cell["observation"], limit)
-    head, _, body = text.partition("\n")
-    if cell["status"] == "rejected" or not body:
-        return text
-    return f"{head}\n{quoted(body)}"
+def _shown(cell: Cell, detail: Detail, plan: Sequence[str], *, tools: bool) -> ShownCell:
+    return ShownCell(
+        cell["number"], cell["status"], cell["step"], cell.get("back_to"), cell["purpose"], cell["thought"],
+        cell["code"], cell.get("answer", ""), cell["observation"], tuple(plan),
+        cell["number"] >= detail.full, detail.most, tools,
+    )  # fmt: skip
 
 
 def _sent_back(review: Review, *, tools: bool) -> list[BaseMessage]:
     verdict = "Not good enough yet:\n" + "\n".join(f"- {lack}" for lack in review["missing"])
-    return _answered(shorten(review["answer"], 3_000), verdict, f"answer_{review['round']}", tools=tools)
-
-
-def _answered(answer: str, verdict: str, call_id: str, *, tools: bool) -> list[BaseMessage]:
-    """An answer that the model gave, and what came of it."""
-    if tools:
-        call = {"name": "submit_answer", "args": {"answer": answer, "skipped": []}, "id": call_id, "type": "tool_call"}
-        return [AIMessage("", tool_calls=[call]), ToolMessage(verdict, tool_call_id=call_id)]
-    return [AIMessage(f"<answer>\n{answer}\n</answer>"), HumanMessage(verdict)]
-
-
-def _append_text(messages: list[BaseMessage], text: str) -> list[BaseMessage]:
-    if text:
-        last = messages[-1]
-        messages[-1] = last.model_copy(update={"content": f"{last.text}\n\n{text}"})
-    return messages
+    return answered(shorten(review["answer"], 3_000), verdict, f"answer_{review['round']}", tools=tools)
 
 
 def notes(notices: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from langchain_core.messages import BaseMessage
 
@@ -155,6 +156,7 @@ def _has_cjk(state: State) -> bool:
     return any(CJK.search(text) for text in (*questions, *files))
 
 
+@lru_cache(maxsize=500)  # each prompt names the same packages
 def _word(name: str) -> str:
     """A name or a version, as a sandbox told it."""
     return re.sub(r"[^\w .+()!-]", "", name.replace("\n", " "))

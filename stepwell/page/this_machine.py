@@ -7,7 +7,7 @@ import secrets
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, quote
 
@@ -112,17 +112,24 @@ def listen(port: int | None) -> socket.socket:
     Raises:
         UsageError: the port is taken, or may not be used.
     """
+    if port is None:
+        with suppress(OSError):
+            return _listening(PORT)
+    try:
+        return _listening(port or 0)
+    except OSError as error:
+        raise UsageError(f"Port {port or 0} cannot be used ({error.strerror}); choose another --port.") from None
+
+
+def _listening(port: int) -> socket.socket:
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    for number in (port,) if port is not None else (PORT, 0):
-        try:
-            found.bind((HOST, number))
-        except OSError as error:
-            if number == 0 or port is not None:
-                found.close()
-                raise UsageError(f"Port {number} cannot be used ({error.strerror}); choose another --port.") from None
-        else:
-            break
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((HOST, port))
+        found.listen()  # so far another that was started at the same time could bind it, too
+    except OSError:
+        found.close()
+        raise
     return found
 
 

@@ -254,10 +254,12 @@ class Steps:
         if self.elsewhere:
             await self.sandbox.supplied_blobs()  # makes it, so that its folder is there
 
-    async def run(self, code: str) -> str:
-        """Run a cell, which must be a good one; what it printed."""
+    async def run(self, code: str, *, fails: bool = False) -> str:
+        """Run a cell, which must be a good one, or one that fails; what it printed."""
         self.number += 1
-        return printed(await self.sandbox.run(textwrap.dedent(code), number=self.number, timeout=100.0))
+        result = await self.sandbox.run(textwrap.dedent(code), number=self.number, timeout=100.0)
+        assert (result.status == "error") is fails, result
+        return result.stdout.text if fails else printed(result)
 
     async def keep(self, limit: int = 1 << 30) -> SnapshotTaken:
         """Take a snapshot, which must not be refused."""

@@ -261,8 +261,16 @@ SETTINGS = [
         units.registry[Money] = Converter()
     """,
     ),
-    _planted("settings", "hooks", "import sys\nvars(sys)['excepthook'] = lambda *args: None"),
-    _planted("settings", "hooks", "import sys\nvars(sys)['unraisablehook'] = lambda *args: None"),
+    _planted("settings", "hooks", "import sys\nsys.__dict__.update(excepthook=lambda *args: None)"),
+    _planted("settings", "hooks", "import sys\nsys.__dict__.update(unraisablehook=lambda *args: None)"),
+    _planted(
+        "settings",
+        "finders",
+        """
+        import importlib.machinery, sys
+        sys.meta_path.append(importlib.machinery.WindowsRegistryFinder)
+    """,
+    ),
     _planted(
         "settings",
         "finders",

@@ -113,10 +113,12 @@ async def test_a_dead_process_is_reported_as_what_it_is(run: Run, sandbox: Sandb
     result = await asyncio.wait_for(run("print('before')\n" + code, head="two"), GRACE)
     assert (result.status, result.variables_kept, result.error) == ("killed", False, None)
     assert words in result.note
-    assert "variables are lost" in result.note
     assert result.stdout.text == "before\n"
-    assert sandbox.head == ""
-    assert printed(await run("print('x' in dir())")) == "False\n"
+    # Where the machine is slow there was an idle moment between the cells, and a copy was frozen in it.
+    copied = result.recovered == "copy"
+    assert ("variables are lost" in result.note) is not copied
+    assert sandbox.head == ("one" if copied else "")
+    assert printed(await run("print('x' in dir())")) == f"{copied}\n"
 
 
 @pytest.mark.parametrize(

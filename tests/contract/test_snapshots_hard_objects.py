@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.contract.conftest import Steps
-from tests.contract.hard_objects import HardSession
+from tests.contract.hard_objects import RAISES, HardSession
 from tests.contract.hard_objects.sessions import SESSIONS
 
 ASK = """
@@ -38,7 +38,7 @@ async def _answers(steps: Steps, probes: tuple[str, ...]) -> list[str]:
 async def wrong(steps: Steps, hard: HardSession) -> dict[str, tuple[str, str]]:
     """Probes whose answers differ without a word: probe → as it was, as it is."""
     for cell in hard.cells:
-        await steps.run(cell)
+        await steps.run(cell, fails=cell.startswith(RAISES))
     taken = await steps.keep()
     alive = await _answers(steps, hard.probes)
     restored = await steps.take_up_at(taken.id)

@@ -185,6 +185,22 @@ async def test_polars_and_pyarrow(steps: Steps) -> None:
     )
 
 
+@pytest.mark.parametrize("steps", ["local"], indirect=True)
+async def test_a_snapshot_leaves_open_transactions_alone(steps: Steps) -> None:
+    await steps.run("""
+        import sqlite3
+        plain, busy, filed = sqlite3.connect(":memory:"), sqlite3.connect(":memory:"), sqlite3.connect("f.db")
+        for one in (plain, busy, filed): one.execute("create table t (a)"); one.commit()
+        for one in (busy, filed): one.execute("insert into t values (1)")
+    """)
+    taken = await steps.keep()
+    assert {one.name for one in taken.lost} == {"busy", "filed", "one"}
+    printed = await steps.run(
+        "print([(c.in_transaction, c.execute('select * from t').fetchall()) for c in (busy, filed)])"
+    )
+    assert printed == "[(True, [(1,)]), (True, [(1,)])]\n"
+
+
 async def test_sqlite_in_memory_and_by_path(steps: Steps) -> None:
     await steps.run("""
         import sqlite3
@@ -219,6 +235,19 @@ async def test_a_database_in_memory_stays_one_however_often_it_comes_back(steps:
         await steps.take_up()
     rows = "print([[row for row, in one.execute('select a from t')] for one in (memory, mine)], os.listdir('.'))"
     assert (await steps.run(rows)).startswith("[[0, 1, 2], [0, 1, 2]]")
+
+
+async def test_a_sqlite_database_that_another_was_loaded_into(steps: Steps) -> None:
+    """It counts its transactions anew, and here has had as many as before."""
+    await steps.run("""
+        import sqlite3
+        con, other = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
+        con.execute("create table t (a)"); other.execute("create table u (a)"); data = other.serialize()
+    """)
+    await steps.keep()
+    await steps.run("con.deserialize(data); con.execute('insert into u values (1)'); con.commit()")
+    await steps.take_up()
+    assert await steps.run("print(con.execute('select a from u').fetchall())") == "[(1,)]\n"
 
 
 async def test_duckdb_in_memory_and_by_path(steps: Steps) -> None:

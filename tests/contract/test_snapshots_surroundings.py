@@ -36,6 +36,14 @@ async def test_settings_of_libraries(steps: Steps) -> None:
     )
 
 
+async def test_whether_garbage_is_looked_for_stays_as_it_was(steps: Steps) -> None:
+    await steps.run("import gc")
+    await steps.take_up()
+    assert await steps.run("print(gc.isenabled()); gc.disable()") == "True\n"
+    await steps.take_up()
+    assert await steps.run("print(gc.isenabled())") == "False\n"
+
+
 async def test_the_environment_and_the_search_path_only_as_far_as_cells_changed_them(steps: Steps) -> None:
     await steps.run("""
         import os, sys

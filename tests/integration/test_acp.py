@@ -98,7 +98,14 @@ async def opened(
     note = folder / "pid"
     command = (started_anew if anew else PREPARED.command)("acp", *options, note=note)
     told = environment(settings, model, HOME=str(folder))
-    async with spawn_agent_process(editor, *command, env=told, cwd=folder) as (connection, _):  # type: ignore[arg-type]  # the methods that an editor without files and terminals has
+    spawned = spawn_agent_process(
+        editor,  # type: ignore[arg-type]  # the methods that an editor without files and terminals has
+        *command,
+        env=told,
+        cwd=folder,
+        transport_kwargs={"shutdown_timeout": 60.0},  # after two seconds it would be killed
+    )
+    async with spawned as (connection, _):
         said = await connection.initialize(protocol_version=PROTOCOL_VERSION)
         assert said.agent_capabilities is not None
         assert said.agent_capabilities.load_session

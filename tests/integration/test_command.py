@@ -30,7 +30,7 @@ COMMANDS = (
     *("threads", "show", "log", "delete", "gc", "doctor", "trust", "rename", "tag"),
 )
 HEAVY = ("langgraph", "langchain_core", "pandas", "numpy", "pydantic_settings", "rich.live")
-PATIENCE = 60.0
+PATIENCE = 240.0
 WAITING = re.compile("poll|select|wait_woken|n_tty")
 """Where the kernel has a process that waits for a terminal."""
 COMMAND = [sys.executable, "-c", "from stepwell.command import main; main()"]

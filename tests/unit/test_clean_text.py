@@ -1,12 +1,14 @@
 """Texts that are published hold nothing that a terminal or an editor obeys, and code does what it did."""
 
+import sys
 import unicodedata
+from typing import Any
 
 import pytest
 
 from graph.state import Artifact
 from nodes.publishing import as_document, as_script
-from storage.clean_text import clean_code, clean_prose
+from storage.clean_text import ESCAPE, INVISIBLE, SURROGATE, clean, clean_code, clean_prose, shown_code
 from tests.states import make_cell, make_state
 
 HOSTILE = "\x1b]52;c;cm0gLXJmIC8=\x07\x1b[31m\u202egpj.exe\u2066\x9b2J\x00\x7f"
@@ -101,3 +103,30 @@ def test_marks_that_nobody_sees_are_left_out_and_emoji_and_words_stay_whole() ->
     whole = f"{england} 👨\u200d👩 می\u200cخواهم ☂\ufe0f e\u0301"
     assert clean_prose(whole) == whole
     assert clean_prose(f"\U0001f3f4{tags * 9}\U000e007f") == "\U0001f3f4"
+
+
+def test_what_is_printable_needs_no_cleaning() -> None:
+    printable = "".join(char for char in map(chr, range(0x110000)) if char.isprintable()) + "\n\t"
+    assert not any(pattern.search(printable) for pattern in (ESCAPE, INVISIBLE, SURROGATE))
+    assert not set("\r\x85\u2028\u2029") & set(printable)
+
+
+def searches_of(text: str) -> int:
+    """How often a text is gone through, character by character, to be shown."""
+    searches: list[str] = []
+
+    def note(_: object, event: str, function: Any) -> None:
+        if event == "c_call" and function.__name__ in ("sub", "translate"):
+            searches.append(function.__name__)
+
+    sys.setprofile(note)
+    try:
+        shown_code(clean(text))
+    finally:
+        sys.setprofile(None)
+    return len(searches)
+
+
+def test_plain_text_is_not_searched_for_what_would_have_to_go() -> None:
+    assert searches_of("Größe: 3 …\n\t" * 500) == 0
+    assert searches_of("Gr\x1b[1mö\x1b[0mße") > 0

@@ -1,5 +1,7 @@
 """Nodes as plain functions: routing, reading replies, the script of an analysis, rebuilding a session."""
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langgraph.runtime import Runtime
 
-from graph.build import after_approve, after_check_final, after_execute, after_generate, after_plan
+from graph.build import after_approve, after_check_final, after_execute, after_generate, after_plan, build_graph
 from graph.context import Context, context_of
 from graph.settings import Prices
 from graph.state import AskedCall, CallRecord, DecidedCall, Pending, PlanStep, Review, SandboxRef, State, Usage
@@ -35,7 +37,9 @@ from sandboxes.fake import FakeSandbox, ScriptedCell
 from sandboxes.network import NO_NETWORK
 from sandboxes.results import CellResult
 from stepwell.cli.thread_lines import usage_line
+from storage.artifacts import Artifacts
 from storage.blobs import Blobs
+from storage.inputs import InputSource
 from tests.states import make_cell, make_file, make_input, make_state
 from tests.unit.test_asking import RecitingModel
 
@@ -57,6 +61,37 @@ def runtime(**changes: Any) -> Runtime[Context]:
 )
 def test_after_generate(state: dict[str, Any], goes_to: str) -> None:
     assert after_generate(make_state(**state)) == goes_to
+
+
+class CountingThreads(ThreadPoolExecutor):
+    """The threads of an event loop, which count what they are given."""
+
+    given = 0
+
+    def submit(self, *work: Any, **named: Any) -> Any:
+        self.given += 1
+        return super().submit(*work, **named)
+
+
+async def test_the_way_from_node_to_node_leads_through_no_thread(tmp_path: Path) -> None:
+    async def nothing(*_: str) -> Any:
+        raise AssertionError
+
+    builder = build_graph(
+        choose_model=nothing,
+        open_sandbox=nothing,
+        inputs=InputSource(),
+        artifacts=Artifacts(str(tmp_path)),
+        snapshots=SnapshotStore(Blobs.at(str(tmp_path))),
+    )
+    threads = CountingThreads(1)
+    asyncio.get_running_loop().set_default_executor(threads)
+    routes = {node: [one.path for one in branches.values()] for node, branches in builder.branches.items()}
+    found = {node: await route.ainvoke(make_state(pending=[PENDING])) for node, [route] in routes.items()}
+    assert found == {
+        "plan": "execute", "generate": "execute", "approve": "execute", "execute": "execute", "check_final": "upload",
+    }  # fmt: skip
+    assert threads.given == 0
 
 
 def test_after_the_other_nodes() -> None:

@@ -1,5 +1,7 @@
 """Where the page says that it is: behind a proxy with a name and a prefix of its own, and without one."""
 
+import socket
+
 import httpx
 import pytest
 from starlette.applications import Starlette
@@ -7,8 +9,11 @@ from starlette.routing import Mount
 
 from server.page_access import PAGE, PageAccess, sign_in_routes
 from server.users import UnknownUserError, User, Users
+from stepwell.errors import UsageError
+from stepwell.page import this_machine
 from stepwell.page.app import page_app
 from stepwell.page.backend import Backend
+from stepwell.page.this_machine import listen
 
 KEY = "sw_right"
 OWN = {"Sec-Fetch-Site": "same-origin"}
@@ -120,3 +125,19 @@ async def test_a_key_that_is_not_taken_is_told_why(key: str, words: str) -> None
         assert answer.status_code == 401
         assert words in answer.text
         assert "set-cookie" not in answer.headers
+
+
+def test_of_two_that_are_started_together_each_has_its_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", 0))
+        taken = other.getsockname()[1]
+        monkeypatch.setattr(this_machine, "PORT", taken)
+        with listen(None) as found:  # the other has bound it, and does not listen yet
+            assert found.getsockname()[1] == taken
+            with pytest.raises(OSError, match="Address already in use"):
+                other.listen()
+            with listen(None) as third:
+                assert third.getsockname()[1] != taken
+            with pytest.raises(UsageError, match=f"Port {taken} cannot be used"):
+                listen(taken)

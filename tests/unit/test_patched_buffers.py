@@ -2,6 +2,8 @@
 
 import json
 import random
+import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from pickle import PickleBuffer
@@ -53,9 +55,10 @@ class Keeper:
         entry, packs = json.loads(kept)
         memory = bytearray(entry["size"])
         with ThreadPoolExecutor(2) as pool:
-            digests = FillingBuffer(pool, self.blobs, memoryview(memory), entry).digests()
+            filling = FillingBuffer(pool, self.blobs, memoryview(memory), entry)
+            digests = filling.digests()
         if learn:
-            self.writer.learn(PLACE, entry, digests)
+            self.writer.learn(PLACE, entry, filling.sizes, digests)
         assert set(packs_of(entry, packs)) <= set(packs)
         patch(memoryview(memory), entry, packs, self.blobs, {})
         return np.frombuffer(memory, "u1")
@@ -82,6 +85,73 @@ def test_little_that_changed_takes_little(keeper: Keeper) -> None:
     array[1_000_000 : 1_000_000 + 8_192] ^= 1
     assert keeper.keep(array) == first
     assert np.array_equal(keeper.read(first), array)
+
+
+class CountingSpool(Spool):
+    """A spool that knows how many bytes it was asked to name, which means to hash them."""
+
+    named = 0
+
+    def put_all(self, pieces: Sequence[memoryview]) -> list[str]:
+        self.named += sum(map(len, pieces))
+        return super().put_all(pieces)
+
+
+def test_a_small_array_that_has_not_changed_is_not_hashed_again(tmp_path: Path) -> None:
+    keeper = Keeper(tmp_path, "digests")
+    keeper.spool = keeper.writer._spool = spool = CountingSpool(str(tmp_path))
+    array = made(100_000)
+    first = keeper.keep(array)
+    assert spool.named == len(array)
+    assert keeper.keep(array) == first
+    assert spool.named == len(array)
+    assert "check" not in json.loads(first)[0]  # its name says whether it was read well
+    array[50_000] ^= 1
+    second = keeper.keep(array)
+    assert spool.named == len(array)
+    assert len(json.loads(second)[0]["patches"]) == 1
+    assert np.array_equal(keeper.read(second, learn=True), array)
+    assert json.loads(keeper.keep(array))[0]["base"] == json.loads(first)[0]["blobs"]
+    array[:] ^= 1
+    assert np.array_equal(keeper.read(keeper.keep(array)), array)
+
+
+def test_an_array_that_is_cut_elsewhere_is_written_anew(keeper: Keeper) -> None:
+    rows = (1 << 20) - 4_096  # as many pieces of as many blocks as when it is cut at each megabyte
+    shaped, flat = np.zeros((3, rows), "u1"), np.zeros(3 * rows, "u1")
+    shaped[:, 0] = flat[:: 1 << 20] = 1
+    keeper.keep(shaped)
+    assert np.array_equal(keeper.read(keeper.keep(flat), learn=True), flat)
+    assert np.array_equal(keeper.read(keeper.keep(shaped)), shaped.reshape(-1))
+
+
+@pytest.mark.parametrize("size", [100_000, 3 << 20])
+def test_what_a_thread_writes_meanwhile_is_not_taken_for_what_was_kept(tmp_path: Path, size: int) -> None:
+    class Written(Spool):
+        """Written to by another thread as soon as it is asked for a name."""
+
+        def put(self, data: bytes | bytearray | memoryview, name: str = "") -> str:
+            array[:] = 0
+            return super().put(data, name)
+
+    keeper = Keeper(tmp_path, "digests")
+    keeper.spool = keeper.writer._spool = Written(str(tmp_path))
+    array = made(size)
+    before = array.copy()
+    end = threading.Event()
+    thread = threading.Thread(target=end.wait)
+    thread.start()
+    try:
+        first = keeper.keep(array)
+    finally:
+        end.set()
+        thread.join()
+    assert np.array_equal(keeper.read(first), before)
+    keeper.spool = keeper.writer._spool = Spool(str(tmp_path))
+    array[:] = before  # as it was when it was looked at first
+    assert np.array_equal(keeper.read(keeper.keep(array)), before)
+    array[:] = 0
+    assert not keeper.read(keeper.keep(array)).any()
 
 
 def test_a_blob_of_which_much_changed_is_written_anew(keeper: Keeper) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -24,13 +24,26 @@ pytestmark = pytest.mark.timeout(120)
 @pytest.fixture(autouse=True)
 def thawed() -> Iterator[None]:
     """What the tests froze is thawed for one, and frozen again: each collection would go through it, for a second."""
+    thresholds = gc.get_threshold()
     gc.unfreeze()
     yield
     gc.freeze()
+    gc.set_threshold(*thresholds)
 
 
 def readiness_of(settings: Settings, sandboxes: Sandboxes) -> Readiness:
     return Readiness(settings, sandboxes, make_blobs(settings), settings.home / "uploads")
+
+
+def collections_while(make: Callable[[], list[object]]) -> int:
+    """How often garbage is looked for while something makes objects that stay."""
+    gc.collect()
+    started: list[str] = []
+    gc.callbacks.append(note := lambda phase, _: started.append(phase))
+    made = make()
+    gc.callbacks.remove(note)
+    assert made
+    return started.count("start")
 
 
 def left(settings: Settings) -> list[str]:
@@ -46,6 +59,8 @@ async def test_it_is_ready_once_a_cell_has_run_and_leaves_nothing_behind(setting
         assert await asyncio.to_thread(left, settings) == []
         assert sandboxes.counts == {"active": 0, "sleeping": 0, "waiting": 0}
         assert gc.get_freeze_count() > 0  # no collection goes through all that was imported again
+        assert collections_while(lambda: [{} for _ in range(5_000)]) == 0  # as many as a long prompt has
+        assert collections_while(lambda: [{} for _ in range(50_000)]) > 0
 
 
 def broken_python(folder: Path) -> str:

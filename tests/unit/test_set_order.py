@@ -92,7 +92,7 @@ def test_a_set_that_is_empty_again_gives_what_it_would_have_given() -> None:
     for each in (one, made):
         each |= set("klmnopqrs")
     assert [made.pop() for _ in range(9)] == [one.pop() for _ in range(9)]
-    assert set_order.may_have_sets(memoryview(pickle.dumps([set()], 5)))
+    assert set_order.may_have_sets(pickle.dumps([set()], 5))
 
 
 def test_no_code_of_items_runs_while_a_snapshot_is_taken() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 
 import pytest
 from langchain_core.runnables import RunnableConfig
@@ -12,7 +13,7 @@ from graph.checkpoints.damage import DamagedThreadError, reporting_damage
 from graph.checkpoints.factory import checkpoints_file, open_checkpoints
 from graph.checkpoints.saver import Saver
 from graph.checkpoints.sqlite_saver import SqliteSaver
-from graph.settings import Settings
+from graph.settings import Settings, SettingsError
 
 AT: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": "1"}}
 OF_A_NODE = "~__pregel_pull, execute"
@@ -41,6 +42,22 @@ async def test_a_change_that_is_cancelled_locks_nobody_out(settings: Settings, c
             changing.cancel()
             await asyncio.wait([changing])
             await asyncio.to_thread(begin_another)
+
+
+async def test_a_process_that_writes_for_long_is_named_as_the_reason(settings: Settings) -> None:
+    async with open_checkpoints(settings):
+        pass
+    with pytest.raises(SettingsError, match=r"\(database is locked\); another process has been writing to it"):
+        await claim_while_another_writes(settings)
+
+
+async def claim_while_another_writes(settings: Settings) -> None:
+    async with open_checkpoints(settings) as saver:
+        assert isinstance(saver, SqliteSaver)
+        await saver.conn.execute("pragma busy_timeout = 1")
+        with closing(sqlite3.connect(checkpoints_file(settings.home))) as other:
+            other.execute("begin immediate")
+            await saver.claim("t", "somebody")
 
 
 async def test_what_a_cancelled_run_was_writing_is_noted_with_its_run(settings: Settings) -> None:

@@ -41,7 +41,7 @@ def keep(before: Before, tmp_path: Path) -> Callable[[np.ndarray], list[str]]:
         for piece, (known, blocks) in zip(cut, before.changes(KEY, cut), strict=True):
             names.append(hash_of(piece) if blocks or not known else known)
             (tmp_path / names[-1]).write_bytes(piece)
-        before.note(KEY, names, [True] * len(names))
+        before.note(KEY, names, [*pieces(array)])
         before.settle()
         return names
 
@@ -97,7 +97,7 @@ def test_what_a_refused_snapshot_saw_does_not_count(before: Before, keep: Callab
     changed[7] ^= 1
     before.begin()
     before.changes(KEY, pieces(changed))
-    before.note(KEY, ["0" * 64, *names[1:]], [True, *[False] * 5])
+    before.note(KEY, ["0" * 64, *names[1:]], [pieces(changed)[0], *[None] * 5])
     before.begin()  # it was never settled
     assert before.changes(KEY, pieces(array)) == [(name, ()) for name in names]
     assert before.changes(KEY, pieces(changed))[0] == (names[0], (0,))
@@ -110,7 +110,7 @@ def test_what_is_patched_is_compared_with_its_blob(before: Before, keep: Callabl
         array[at] ^= 1
         before.begin()
         changed = before.changes(KEY, pieces(array))
-        before.note(KEY, names, [False] * 6)
+        before.note(KEY, names, [None] * 6)
         before.settle()
     assert changed == [(names[0], (0, 2)), *((name, ()) for name in names[1:])]
 
@@ -120,7 +120,7 @@ def test_what_a_restored_snapshot_has_is_known(before: Before, tmp_path: Path) -
     names = [hash_of(piece) for piece in pieces(array)]
     for name, piece in zip(names, pieces(array), strict=True):
         (tmp_path / name).write_bytes(piece)
-    before.learn(KEY, names, [before.look(piece) for piece in pieces(array.copy())])
+    before.learn(KEY, names, list(map(len, pieces(array))), [before.look(piece) for piece in pieces(array.copy())])
     array[3 << 20] ^= 1
     before.begin()
     assert before.changes(KEY, pieces(array)) == [(name, (0,) if at == 3 else ()) for at, name in enumerate(names)]

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from .summaries import clean, cut, long_repr, type_name
 
@@ -47,6 +47,9 @@ class Stream(io.TextIOWrapper):
 class Streams:
     """Standard output and error of the session. A cell may close or redirect them; the next one has them again."""
 
+    now: ClassVar[dict[int, Stream]] = {}
+    """Those of this process by their descriptors, whatever a cell has put in their place."""
+
     def __init__(self) -> None:
         self._kept = {fd: os.dup(fd) for fd in (1, 2)}
         self._pipes = {fd: os.fstat(fd) for fd in (1, 2)}
@@ -64,6 +67,7 @@ class Streams:
                 stream = self._streams[fd] = Stream(fd)
             stream.lines = 0
         sys.stdout, sys.stderr = self._streams[1], self._streams[2]
+        Streams.now = self._streams
 
     def flush(self) -> None:
         """Pass on what is printed so far, also through streams that the user put in place of ours."""

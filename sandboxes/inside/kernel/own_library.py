@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from .dict_contents import DictContents, is_alone
+
 NAMES = ("json", "os", "os.path", "time", "hashlib", "io", "select", "struct", "stat", "re", "signal", "socket")
 """Modules that nothing of the kernel sets anything in, and that keep no variables of their own."""
 LOOKED_UP = (*NAMES, "posix", "genericpath", "pickle", "contextlib", "functools", "operator", "types")
@@ -34,19 +36,32 @@ class CellBuiltins:
         self._own = {name: value for name, value in self._space.items() if name not in OURS}
         self._of_cells: dict[str, Any] = {}
         """What is taken out now: name → value, or `DELETED`."""
+        self._contents = DictContents(self._space)
+        """All of them, when nothing was replaced and nothing added; that nothing has been since is seen faster."""
 
     def take_out(self) -> None:
         """Have builtins as they were before the first cell; names that cells added stay. May be done twice."""
-        space = self._space
+        if self._is_untouched():
+            return
+        space, is_own = self._space, True
         for name, value in self._own.items():
             if (now := space.get(name, DELETED)) is not value:
                 self._of_cells[name] = now
                 space[name] = value
+                is_own = False
+        if is_own and is_alone() and not self._added():
+            self._contents.remember()
 
     def changed(self) -> dict[str, Any]:
         """What cells have replaced, deleted (`DELETED`) or added, while the rest is taken out."""
-        added = self._space.keys() - self._own.keys() - OURS
+        added = set[str]() if self._is_untouched() else self._added()
         return self._of_cells | {name: self._space[name] for name in added}
+
+    def _is_untouched(self) -> bool:
+        return self._contents.is_same() and is_alone()
+
+    def _added(self) -> set[str]:
+        return self._space.keys() - self._own.keys() - OURS
 
     def set(self, name: str, value: Any) -> None:
         """Have a name as a cell has made it, once what is taken out is put in again."""
@@ -55,7 +70,7 @@ class CellBuiltins:
     def forget(self) -> None:
         """Have them as they were before the first cell, from now on."""
         self._of_cells.clear()
-        for name in self._space.keys() - self._own.keys() - OURS:
+        for name in self._added():
             del self._space[name]
 
     def put_in(self) -> None:
@@ -80,12 +95,12 @@ class OwnLibrary:
             copy.__dict__.update(vars(module))
             self._copies[name] = copy
         self._copies["os"].__dict__["path"] = self._copies["os.path"]
-        self._functions: list[tuple[dict[str, Any], list[str], list[Any]]] = []
+        self._functions: list[tuple[DictContents, list[str], list[Any]]] = []
         """The variables of each module in `LOOKED_UP`, the names of its functions and classes, and these."""
         for name in filter(sys.modules.__contains__, LOOKED_UP):
             space = vars(sys.modules[name])
             names = [variable for variable, value in space.items() if callable(value)]
-            self._functions.append((space, names, [space[variable] for variable in names]))
+            self._functions.append((DictContents(space), names, [space[variable] for variable in names]))
         self.give()
 
     def give(self) -> None:
@@ -106,8 +121,15 @@ class OwnLibrary:
         """
         is_not, of_cells = operator.is_not, dict[tuple[str, str], Any]()
         spaces: dict[str, dict[str, Any]] = {}
-        for space, names, values in self._functions:
-            if any(map(is_not, map(space.get, names), values)):  # a look at a thousand names costs 50 µs
+        alone = is_alone()
+        for contents, names, values in self._functions:
+            if alone and contents.is_same():
+                continue
+            space = contents.space
+            if not any(map(is_not, map(space.get, names), values)):
+                if alone:
+                    contents.remember()
+            else:
                 module = space["__name__"]
                 spaces[module] = space
                 for name, value in zip(names, values, strict=True):

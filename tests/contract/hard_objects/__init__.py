@@ -9,6 +9,8 @@ import textwrap
 from dataclasses import dataclass
 
 CELL = "# %%\n"
+RAISES = "# raises\n"
+"""How a cell begins that fails half way."""
 
 
 @dataclass(frozen=True)

@@ -347,7 +347,6 @@ SESSIONS = {
         d.z = 5 ;; d.inner["z"]
         other
         """,
-        named="t m p lz",
     ),
     "enumerations whose members have attributes": session(
         """

@@ -255,7 +255,7 @@ SESSIONS = {
         dm.design_info.column_names
         cell.font.bold, ws["A1"] is cell, ws.merged_cells.ranges, wb.active is ws
         """,
-        named="root el rxm tpl dm",
+        named="root el rxm",
     ),
     "numbers, dates and tables that share": session(
         """

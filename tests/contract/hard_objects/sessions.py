@@ -2,17 +2,23 @@
 
 from tests.contract.hard_objects import (
     HardSession,
+    analyses,
+    analysts,
     classes,
     definitions,
     drawn,
     execution,
+    formats,
     frames,
     habits,
+    handles,
     identity,
     instances,
     interpreter,
     language,
+    libraries,
     modules,
+    process,
     programs,
     settings,
     stores,
@@ -21,7 +27,7 @@ from tests.contract.hard_objects import (
 )
 
 THEMES = (
-    identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits, instances,
-    definitions, interpreter, execution,
+    identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits, handles,
+    process, libraries, analyses, analysts, formats, instances, definitions, interpreter, execution,
 )  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

@@ -35,6 +35,8 @@ def content(value: Any, digest: Digest) -> bytes | None:
         return b""  # which of the user's functions it holds is counted
     if _is(value, "sklearn.utils", "Bunch"):  # of attributes it has none that pickle does not leave out
         return digest(dict(value))
+    if _is(value, "scipy.spatial", "cKDTree"):  # the rest is made of that, and has addresses in it
+        return digest([value.data, value.leafsize, value.boxsize])
     if _is(value, "pydantic", "TypeAdapter"):  # the rest is made of that, and has addresses in it
         return digest([value._type, value._config])
     if _is(value, "logging", "Logger") or _is(value, "logging", "Handler"):

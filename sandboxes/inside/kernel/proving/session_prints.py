@@ -14,6 +14,7 @@ from typing import Any
 from ..own_library import own_library
 from ..side_effects import Scan
 from ..snapshots import interpreter_state, modules, outside
+from ..snapshots.hooks import TIMERS
 from ..snapshots.memory import without_collections
 from ..snapshots.save import LAST_RESULT, user_variables
 from .deep_walk import DeepWalk, held
@@ -98,6 +99,7 @@ class SessionPrints:
         read = {**interpreter_state.capture_settings(self._start), **interpreter_state.early(self._start), **_further()}
         if handlers := read.get("handlers of signals"):  # that which holds the time of this is ours
             read["handlers of signals"] = {number: one for number, one in handlers.items() if number != signal.SIGPROF}
+        read.pop(TIMERS, None)  # they run, and a copy of a process has none
         # Libraries note things for themselves when they are imported.
         read["environment"] = {name: value for name, value in read["environment"].items() if not name.startswith("_")}
         for name, value in read.items():

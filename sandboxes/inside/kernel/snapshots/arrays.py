@@ -5,27 +5,37 @@ bytearray), an offset and strides. Nothing of a large array goes through the str
 """
 
 import array as standard
+import ctypes
 import os
 import sys
 from contextlib import suppress
 from pickle import PickleBuffer, PicklingError
 from typing import Any
 
-from .memory import address
+from .attributes import is_only_forbidden
+from .memory import Held, Mapped, address
 from .singletons import found, portable_path
 
 LARGE = 16 << 10
 """Bytes from which on an array leaves the stream."""
 
 PLAIN_OWNERS = (bytearray, standard.array)
-"""What memory of an array can belong to besides an array."""
+"""What memory of an array can belong to besides an array, and besides arrays of C."""
+
+
+def is_owner(value: Any) -> bool:
+    """Whether something that is no array of NumPy can own the memory of one."""
+    return type(value) in PLAIN_OWNERS or isinstance(value, ctypes.Array)
 
 
 def reduce_array(pickler: Any, array: Any) -> Any:
     """How an exact `numpy.ndarray` is pickled."""
     root = root_of(array)
+    if (root is not array or array.base is not None) and is_foreign(root):
+        owner = pickler.reducers.memory.owner_of(root)
+        root = root if owner is None else owner
     if root is not array:
-        start = address(root) if type(root) in PLAIN_OWNERS else _bounds(root)[0]
+        start = address(root) if is_owner(root) else _bounds(root)[0]
         offset = array.__array_interface__["data"][0] - start if array.size else 0
         return make_view, (root, offset, array.shape, array.strides, array.dtype, bool(array.flags.writeable))
     if array.dtype.hasobject:
@@ -52,6 +62,35 @@ def reduce_record(pickler: Any, record: Any) -> Any:
     if base.dtype.hasobject or dense_order(base) is None or not 0 <= offset <= base.nbytes - record.nbytes:
         return NotImplemented
     return make_record, (base, offset, record.dtype)
+
+
+def reduce_tree(pickler: Any, tree: Any) -> Any:
+    """A tree of scipy over points: these themselves, where it would give a copy."""
+    reduced = tree.__reduce_ex__(5)
+    state = reduced[2]
+    if isinstance(state, tuple) and len(state) == TREE and sys.modules["numpy"].array_equal(state[1], tree.data):
+        return *reduced[:2], (state[0], tree.data, *state[2:]), *reduced[3:]
+    return reduced
+
+
+TREE = 10
+"""Parts of the state of a tree; the second is its points."""
+
+
+def reduce_generator(pickler: Any, generator: Any) -> Any:
+    """A generator of random numbers of a class of the user's; NumPy would make one of its own."""
+    kind = type(generator)
+    base = next(one for one in kind.__mro__ if one.__module__.startswith("numpy."))
+    if base is kind:
+        return NotImplemented
+    return make_generator, (base, kind, generator.bit_generator), vars(generator), None, None, set_attributes
+
+
+def make_generator(base: Any, kind: Any, bits: Any) -> Any:
+    """A generator of random numbers of a class of the user's."""
+    made = base.__new__(kind, bits)
+    base.__init__(made, bits)
+    return made
 
 
 def make_record(base: Any, offset: int, dtype: Any) -> Any:
@@ -92,7 +131,7 @@ def root_of(array: Any) -> Any:
     root, base = array, _base(array)
     while isinstance(base, sys.modules["numpy"].ndarray):
         root, base = base, _base(base)
-    if type(base) in PLAIN_OWNERS:
+    if is_owner(base):
         return array if array.dtype.hasobject else base
     if root is array or dense_order(root) is None or (root.dtype.hasobject and root.dtype != array.dtype):
         return array
@@ -103,6 +142,13 @@ def root_of(array: Any) -> Any:
         if low < first or last < high:
             return array
     return root
+
+
+def is_foreign(root: Any) -> bool:
+    """Whether the memory of an array is that of a library: not its own, nor what a snapshot was loaded into."""
+    if is_owner(root) or root.base is None:
+        return False
+    return type(_base(root)) not in (Held, Mapped)
 
 
 def _base(array: Any) -> Any:
@@ -162,7 +208,8 @@ def reduce_subclass(pickler: Any, array: Any) -> Any:
 def reduce_users(pickler: Any, array: Any) -> Any:
     """A subclass of a cell or of a library: as the plain array, with its attributes, which NumPy's own way drops."""
     kind = type(array)
-    if kind.__reduce__ is not sys.modules["numpy"].ndarray.__reduce__ or array.dtype.hasobject:
+    plain = kind.__reduce__ is sys.modules["numpy"].ndarray.__reduce__ or is_only_forbidden(kind)
+    if not plain or array.dtype.hasobject:
         return NotImplemented
     return *reduce_subclass(pickler, array), dict(getattr(array, "__dict__", {})), None, None, set_attributes
 
@@ -211,7 +258,7 @@ def make_view(root: Any, offset: int, shape: Any, strides: Any, dtype: Any, writ
     """A view of the memory of an array or a bytearray."""
     import numpy
 
-    if type(root) in PLAIN_OWNERS:
+    if is_owner(root):
         return _sealed(numpy.ndarray(shape, dtype, root, offset, strides), writeable)
     if not writeable or root.flags.writeable:
         return _sealed(_view(root, offset, shape, strides, dtype), writeable)
@@ -228,6 +275,14 @@ def make_view(root: Any, offset: int, shape: Any, strides: Any, dtype: Any, writ
     finally:
         for one in reversed(sealed):
             one.flags.writeable = False
+
+
+def bytes_of(array: Any) -> Any:
+    """The memory of an array that has no gaps, as bytes."""
+    import numpy
+
+    plain = array.view(numpy.ndarray)
+    return plain.transpose(dense_order(plain)).reshape(-1).view("u1")
 
 
 def _view(root: Any, offset: int, shape: Any, strides: Any, dtype: Any) -> Any:

@@ -1,17 +1,26 @@
-"""Objects of cells' classes whose base says how they are taken apart, as that of `Decimal`, `date` and `Random` does.
+"""Attributes that how an object is taken apart leaves out, and objects that are not made by code of cells again.
 
-The base leaves out the attributes that the class has given them, and calls the class to make them again, whose own
-`__new__` or `__init__` may want something else than the base gives it, or count a second object.
+`Decimal` and `date` are taken apart without what a cell's class adds to them; a sorted dictionary or a picture without
+what somebody hung on it. A base calls the class to make an object again, whose own `__new__` or `__init__` may want
+something else than the base gives it, or count a second object.
 """
 
 import copyreg
 import enum
-from types import FunctionType
+import functools
+from collections.abc import Iterable
+from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
 
+from . import instances
 from .classes import is_users
+from .library_patches import CellAttributes
 
 TAKING_APART = ("__reduce_ex__", "__reduce__")
+STATE_MAKING = (*TAKING_APART, "__getstate__")
+CHOOSING = frozenset({"__dict__", "vars", "super", "__getstate__"})
+"""What a method names that looks at all attributes, and says itself which of them are kept."""
+ARGUMENTS = ("__getnewargs__", "__getnewargs_ex__")
 MAKING = ("__new__", "__init__")
 
 
@@ -37,6 +46,45 @@ def base_of(kind: type) -> Any:
     return next((one for one in _homes(kind) if not is_users(one)), None)
 
 
+def names_them(kind: type) -> bool:
+    """Whether a library says which attributes are the state of its objects, as requests and pandas do."""
+    if issubclass(kind, type | enum.Enum | BaseException) or kind in copyreg.dispatch_table:
+        return False
+    home = next(one for one in kind.__mro__ if "__getstate__" in vars(one) or one is object)
+    return home is not object and isinstance(vars(home)["__getstate__"], FunctionType) and not is_users(home)
+
+
+def reduce_with_own(_pickler: Any, value: Any) -> Any:
+    """As its library takes it apart, and with the attributes that are not the library's.
+
+    Those are the ones that no code of its class there names, and, unless its class is a cell's, that cells assign.
+    """
+    kind: Any = type(value)
+    named: Any = getattr(value, "__dict__", None)
+    if type(named) is not dict:
+        return NotImplemented
+    own = set(named) if is_users(kind) else named.keys() & CellAttributes.assigned
+    if not own or not (own := own - _names_in_library(kind)):
+        return NotImplemented
+    reduced = value.__reduce_ex__(5)
+    if not (isinstance(reduced, tuple) and 2 < len(reduced) <= 5):
+        return NotImplemented
+    make, arguments, state, items, pairs = (*reduced, None, None)[:5]
+    kept = state if isinstance(state, dict) else {}
+    missing = {name: one for name, one in named.items() if name in own and name not in kept}
+    return (make, arguments, (state, missing, {}), items, pairs, set_whole) if missing else NotImplemented
+
+
+@functools.lru_cache(maxsize=200)
+def _names_in_library(kind: type) -> frozenset[str]:
+    """The names that stand in the code of a class of a library, or of the bases that a class has there."""
+    of_library = [one for one in kind.__mro__ if one is not object and not is_users(one)]
+    values = [value for base in of_library for value in vars(base).values()]
+    functions = [getattr(one, "__func__", getattr(one, "fget", one)) for one in values]
+    codes = [one.__code__ for one in functions if isinstance(one, FunctionType)]
+    return frozenset(name for code in codes for name in code.co_names)
+
+
 def reduce_whole(pickler: Any, value: Any) -> Any:
     """As its base takes it apart, and with its attributes where that leaves them out."""
     plain: Any = object
@@ -59,15 +107,17 @@ def reduce_whole(pickler: Any, value: Any) -> Any:
     if not isinstance(reduced, tuple) or len(reduced) > 5:
         return NotImplemented
     make, arguments, state, items, pairs = (*reduced[:5], None, None, None)[:5]
-    calls = make is kind or (getattr(make, "__name__", "") == "__newobj__" and arguments[0] is kind)
+    calls = make is kind
     if own and calls:
-        make, arguments = make_by_base, (kind, *(arguments if make is kind else arguments[1:]))
+        make, arguments = make_by_base, (kind, *arguments)
+    elif own and (calls := getattr(make, "__name__", "") == "__newobj__" and arguments[0] is kind):
+        make, arguments = instances.make, (kind, _plain_base(kind), arguments[1:])
     elif not (named or slots or says):
         return NotImplemented
     parts = state if isinstance(state, tuple) else (state,)
     if any(isinstance(one, dict) and one.keys() == (named or {}).keys() for one in parts):
         named = {}
-        if make is not make_by_base and not says:
+        if not (own and calls) and not says:
             return NotImplemented
     return make, arguments, (state, named, slots), items, pairs, set_whole
 
@@ -77,24 +127,189 @@ def _is_written(method: Any) -> bool:
     return isinstance(getattr(method, "__func__", method), FunctionType)
 
 
+def _plain_base(kind: type) -> Any:
+    """The first class that is no cell's."""
+    return next(one for one in kind.__mro__ if not is_users(one))
+
+
 def make_by_base(kind: Any, *arguments: Any) -> Any:
-    """An object as its base makes it, without what its class does then."""
-    base = next(one for one in kind.__mro__ if not is_users(one))
+    """An object as its base makes it: what its class does beside that it has done."""
+    base = _plain_base(kind)
     value = base.__new__(kind, *arguments)
-    if arguments and base.__init__ is not object.__init__:
+    if base.__init__ is not object.__init__:
         base.__init__(value, *arguments)
     return value
+
+
+def make_plain(kind: Any, _base: Any, arguments: Any) -> Any:
+    """What snapshots of an earlier version name in the place of `make_by_base`."""
+    return make_by_base(kind, *arguments)
 
 
 def set_whole(value: Any, states: Any) -> None:
     """Give an object the state that its base has kept, and its attributes, these without a method of its class."""
     state, named, slots = states
-    if hasattr(value, "__setstate__"):
+    if hasattr(type(value), "__setstate__"):
         if state is not None:
             value.__setstate__(state)
     elif state:
         value.__dict__.update(state)
     if named:
-        value.__dict__.update(named)
+        object.__getattribute__(value, "__dict__").update(named)
     for name, content in slots.items():
         object.__setattr__(value, name, content)
+
+
+def reducer_for(kind: type) -> Any:
+    """How an object of a class is taken apart where pickle would forget or change something; None: as pickle does."""
+    if kind in copyreg.dispatch_table:
+        return None
+    return _find(kind) if is_users(kind) else _of_library(kind)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _of_library(kind: type) -> Any:
+    return _find(kind)
+
+
+def _find(kind: type) -> Any:
+    if is_only_forbidden(kind):
+        return reduce_forbidden
+    if makes_itself(kind) or answers_for_others(kind):
+        return reduce_made
+    return reducer_of_hung(kind) if may_drop_hung(kind) else None
+
+
+def may_drop_hung(kind: type) -> bool:
+    """Whether how a library takes an object apart, in Python, may leave out an attribute that others hung on it."""
+    if not kind.__dictoffset__ or issubclass(kind, type | enum.Enum):
+        return False
+    homes = (one for one in kind.__mro__[:-1] for name in STATE_MAKING if name in vars(one))
+    home = next(homes, None)
+    if home is None or is_users(home):  # somebody who says himself what is kept means it
+        return False
+    made = [vars(home)[name] for name in STATE_MAKING if name in vars(home)]
+    return all(isinstance(one, FunctionType) and CHOOSING.isdisjoint(_named_in(one.__code__)) for one in made)
+
+
+def reducer_of_hung(kind: type) -> Any:
+    """Takes an object of a library apart as the library does, and with the attributes that its class does not know."""
+    known = frozenset(_names(kind))
+
+    def reduce(_pickler: Any, value: Any) -> Any:
+        space = vars(value)
+        if space.keys() <= known:
+            return NotImplemented
+        hung = {name: one for name, one in space.items() if name not in known and not name.startswith("_")}
+        if not hung:
+            return NotImplemented
+        reduced = value.__reduce_ex__(5)
+        state = reduced[2] if isinstance(reduced, tuple) and len(reduced) > 2 else None
+        parts = state if isinstance(state, tuple) else (state,)
+        if any(isinstance(one, dict) and not one.keys().isdisjoint(space) for one in parts):
+            return reduced  # it has chosen among all of its attributes
+        return with_hung(reduced, hung)
+
+    return reduce
+
+
+def _names(kind: type) -> Iterable[str]:
+    """What is in a class and its bases, and what their functions name."""
+    for one in kind.__mro__[:-1]:
+        for name, value in vars(one).items():
+            yield name
+            function = getattr(value, "fget", None) or getattr(value, "__func__", value)
+            if isinstance(function, FunctionType):
+                yield from _named_in(function.__code__)
+        named = vars(one).get("__annotations__")
+        yield from named if isinstance(named, dict) else ()
+
+
+def _named_in(code: CodeType) -> Iterable[str]:
+    yield from code.co_names
+    for one in code.co_consts:
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, CodeType):
+            yield from _named_in(one)
+
+
+def with_hung(reduced: Any, hung: dict[str, Any]) -> Any:
+    """What an object is taken apart to, and attributes that are not in it yet."""
+    if not isinstance(reduced, tuple) or len(reduced) > 5:
+        return reduced
+    make, arguments, state, items, pairs = (*reduced[:5], None, None, None)[:5]
+    parts = state if isinstance(state, tuple) else (state,)
+    if not hung or any(isinstance(one, dict) and one.keys() >= hung.keys() for one in parts):
+        return reduced
+    return make, arguments, (state, hung, {}), items, pairs, set_whole
+
+
+def is_only_forbidden(kind: type) -> bool:
+    """Whether a class refuses to be pickled only because another version of its library might not understand it."""
+    return kind.__module__.split(".")[0] == "patsy" and any(
+        isinstance(getattr(kind, name), FunctionType) for name in ("__getstate__", "__reduce__")
+    )
+
+
+def reduce_forbidden(_pickler: Any, value: Any) -> Any:
+    """An object by its attributes: that it is of another version is found out before it is loaded."""
+    return make_whole, (type(value),), (None, vars(value), {}), None, None, set_whole
+
+
+def makes_itself(kind: type) -> bool:
+    """Whether a class has a `__new__` in Python, which pickle would call with what it may not expect."""
+    return isinstance(kind.__new__, FunctionType) and _is_taken_apart_as_usual(kind)
+
+
+def answers_for_others(kind: type) -> bool:
+    """Whether a class has a `__getattr__`, which pickle would ask before there is anything that it can answer from."""
+    answers = isinstance(getattr(kind, "__getattr__", None), FunctionType)
+    return answers and not hasattr(kind, "__setstate__") and _is_taken_apart_as_usual(kind)
+
+
+def _is_taken_apart_as_usual(kind: type) -> bool:
+    if issubclass(kind, type | enum.Enum):
+        return False
+    base: Any = object
+    plain = all(getattr(kind, name) is getattr(base, name) for name in TAKING_APART)
+    return plain and not any(isinstance(getattr(kind, name, None), FunctionType) for name in ARGUMENTS)
+
+
+def reduce_made(_pickler: Any, value: Any) -> Any:
+    """An object without its `__new__` and its `__getattr__`: what they did is part of the state that comes back."""
+    reduced: Any = value.__reduce_ex__(5)
+    newobj: Any = copyreg.__newobj__  # type: ignore[attr-defined]
+    if reduced[0] is not newobj:
+        return reduced
+    _, arguments, state, items, pairs = reduced
+    if hasattr(type(value), "__setstate__") or not isinstance(state, dict | tuple):
+        return make_whole, arguments, state, items, pairs
+    named, slots = state if isinstance(state, tuple) else (state, None)
+    return make_whole, arguments, (None, named, slots or {}), items, pairs, set_whole
+
+
+def make_whole(kind: Any, *arguments: Any) -> Any:
+    """An object that is still to be filled.
+
+    A library's class may have one object, which its `__new__` knows; but it may also give one of another class.
+    """
+    base = next(one for one in kind.__mro__ if isinstance(vars(one).get("__new__"), BuiltinFunctionType))
+    if not is_users(kind):
+        try:
+            made = kind.__new__(kind, *arguments)
+        except TypeError:
+            made = None
+        if type(made) is kind:
+            return made
+    return base.__new__(kind, *arguments)
+
+
+def reduce_descriptor(_pickler: Any, descriptor: Any) -> Any:
+    """What gives an attribute its value: asked of its class by name, that of `__dict__` gives something else."""
+    return find_descriptor, (descriptor.__objclass__, descriptor.__name__)
+
+
+def find_descriptor(kind: Any, name: str) -> Any:
+    """The descriptor of a class."""
+    return vars(kind)[name]

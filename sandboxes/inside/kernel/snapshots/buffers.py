@@ -11,10 +11,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pickle import PickleBuffer
 from typing import Any
 
+from ..dict_contents import is_alone
 from . import manifest
 from .blobs import CHUNK, Blobs, MissingBlobError, Spool, verify
 from .block_digests import BLOCK, Digests, check_of, digests_of
-from .change_detection import SMALLEST, BufferDigests, MappedBlobs, fast_digest
+from .change_detection import BufferDigests, MappedBlobs, fast_digest
 
 ROW = 64 << 10
 """Bytes of a row from which on an array is cut where its rows end: a column that is replaced leaves the others."""
@@ -42,11 +43,17 @@ class BufferWriter:
         self._spool = spool
         self._before = before
         self._patches: list[tuple[list[int], memoryview]] = []
+        self._alone = True
 
     def begin(self) -> None:
         """Begin a snapshot."""
         self._before.begin()
         self._patches = []
+        self._alone = is_alone()
+
+    def _still(self, content: memoryview) -> memoryview:
+        """The same, as a copy if a thread may change it while it is hashed and written."""
+        return content if self._alone else memoryview(bytes(content))
 
     def write(self, place: tuple[str, int], buffer: PickleBuffer) -> Entry:
         """Write what is new of a buffer.
@@ -56,23 +63,24 @@ class BufferWriter:
             buffer: It.
         """
         size, cut = memoryview(buffer).nbytes, cut_buffer(buffer)
-        if size < SMALLEST:
-            return {"size": size, "blobs": self._spool.put_all(cut)}
+        if size < self._before.smallest:
+            return {"size": size, "blobs": self._spool.put_all(list(map(self._still, cut)))}
         key = (*place, size)
         names, patches, at = [], list[tuple[list[int], memoryview]](), 0
         for piece, (name, blocks) in zip(cut, self._before.changes(key, cut), strict=True):
             room = MAX_PATCHES - len(self._patches) - len(patches)
             if len(blocks) * BLOCK * SHARE <= len(piece) and len(blocks) <= room:
                 for block in blocks:
-                    data = piece[block * BLOCK : (block + 1) * BLOCK]
+                    data = self._still(piece[block * BLOCK : (block + 1) * BLOCK])
                     patches.append(([at + block * BLOCK, len(data)], data))
                 names.append(name)
             else:
                 names.append("")
             at += len(piece)
-        fresh = iter(self._spool.put_all([piece for piece, name in zip(cut, names, strict=True) if not name]))
+        written = [None if name else self._still(piece) for piece, name in zip(cut, names, strict=True)]
+        fresh = iter(self._spool.put_all([piece for piece in written if piece is not None]))
         whole = [name or next(fresh) for name in names]
-        self._before.note(key, whole, [not name for name in names])
+        self._before.note(key, whole, written)
         self._patches += patches
         entry: Entry = {"size": size, "base" if patches else "blobs": whole}
         if patches:
@@ -94,10 +102,10 @@ class BufferWriter:
         """What `kept_digests` has of a piece like this."""
         return self._before.look(piece)
 
-    def learn(self, place: tuple[str, int], entry: Entry, digests: Digests) -> None:
-        """Note what a restored snapshot has of a buffer, before patches: those of its blobs."""
-        if entry["size"] >= SMALLEST:
-            self._before.learn((*place, entry["size"]), blobs_of(entry), digests)
+    def learn(self, place: tuple[str, int], entry: Entry, sizes: list[int], digests: Digests) -> None:
+        """Note what a restored snapshot has of a buffer, before patches: of its blobs."""
+        if entry["size"] >= self._before.smallest:
+            self._before.learn((*place, entry["size"]), blobs_of(entry), sizes, digests)
 
     def kept_digests(self, key: tuple[str, int, int]) -> list[list[bytes]]:
         """The digests of a buffer's blocks, patches included, as the last snapshot has it; empty: there are none."""
@@ -151,6 +159,11 @@ class FillingBuffer:
         if start != len(target):
             blobs.check(names)
             raise MissingBlobError(f"the blobs of a variable have {start} bytes instead of {len(target)}")
+
+    @property
+    def sizes(self) -> list[int]:
+        """Bytes of each blob."""
+        return [len(piece) for _, piece in self._pieces]
 
     def digests(self) -> Digests:
         """Wait until all is there.

@@ -15,12 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from .blobs import THREADS
-from .block_digests import BLOCK, BlockDigests, Digest, check_of
+from .block_digests import BLOCK, BlockDigests, Digest, check_of, digests_of
 from .vendored import installed
 from .written_pages import WrittenPages
 
-SMALLEST = 256 << 10
-"""Bytes of a buffer from which on it is worth it."""
+LARGE = 256 << 10
+"""Bytes of a buffer from which on a map of it is worth it; or a digest, in the manifest, of what its blobs hold, and
+asking a frozen copy for them: smaller ones are hashed as fast."""
 LARGEST = 8 << 30
 """Bytes that are mapped at most; what is beyond them is hashed each time."""
 
@@ -31,6 +32,8 @@ Change = tuple[str, tuple[int, ...]]
 """The blob that a piece was, and the numbers of the blocks that differ from it now."""
 UNKNOWN: Change = ("", ())
 """Of a piece of which nothing is known."""
+Blob = tuple[str, int, list[bytes]]
+"""Its name, its bytes, and the digests of its blocks."""
 Key = tuple[str, int, int]
 """The first variable of a unit, the number of a buffer in it, and its size: only a hint where to look."""
 
@@ -41,6 +44,9 @@ class MappedBlobs:
     Args:
         folders: Where blobs are, under their names.
     """
+
+    smallest = LARGE
+    """Bytes of a buffer from which on it is looked at."""
 
     def __init__(self, folders: list[str]) -> None:
         self._folders = folders
@@ -85,8 +91,8 @@ class MappedBlobs:
                 found[first::threads] = job.result()
         return found
 
-    def note(self, key: Key, names: list[str], written: list[bool]) -> None:
-        """Note which blobs a buffer is now, patches aside, and which of them were written anew."""
+    def note(self, key: Key, names: list[str], written: list[memoryview | None]) -> None:
+        """Note which blobs a buffer is now, patches aside, and what was written of those that are new."""
         self._now[key] = names
 
     def check(self, key: Key) -> str:
@@ -97,7 +103,7 @@ class MappedBlobs:
         """What has to be known of a piece that is a blob now, to see later whether it still is: nothing."""
         return []
 
-    def learn(self, key: Key, names: list[str], looked: list[list[bytes]]) -> None:
+    def learn(self, key: Key, names: list[str], sizes: list[int], looked: list[list[bytes]]) -> None:
         """Note which blobs a buffer is in a restored snapshot."""
         if sum(size for _, _, size in self._maps) + key[2] > LARGEST:
             return
@@ -144,13 +150,14 @@ class BufferDigests:
         pages: What tracks writes; None: everything is read each time.
     """
 
+    smallest = 0
+
     def __init__(self, digest: Digest, pages: WrittenPages | None = None) -> None:
         self._digest = digest
         self.blocks = BlockDigests(digest, pages)
-        self._known: dict[Key, list[tuple[str, list[bytes]]]] = {}
-        """The blobs of each buffer, and the digests of their blocks."""
+        self._known: dict[Key, list[Blob]] = {}
         self._fresh: dict[Key, list[list[bytes]]] = {}
-        self._now: dict[Key, list[tuple[str, list[bytes]]]] = {}
+        self._now: dict[Key, list[Blob]] = {}
         self._checks: dict[Key, tuple[list[list[bytes]], str]] = {}
         """What `check` said of each buffer, and of which digests: no list of them is ever changed."""
 
@@ -167,26 +174,32 @@ class BufferDigests:
         if len(known) != len(pieces):
             return [UNKNOWN] * len(pieces)
         found: list[Change] = []
-        for (name, before), now in zip(known, fresh, strict=True):
-            if before is now or before == now:
-                found.append((name, ()))
-            elif len(before) != len(now):
+        for (name, size, before), now, piece in zip(known, fresh, pieces, strict=True):
+            if size != len(piece):  # cut elsewhere, it may have as many blocks
                 found.append(UNKNOWN)
+            elif before is now or before == now:
+                found.append((name, ()))
             else:
                 found.append((name, tuple(block for block, one in enumerate(now) if one != before[block])))
         return found
 
-    def note(self, key: Key, names: list[str], written: list[bool]) -> None:
-        """Note which blobs a buffer is now, patches aside, and which of them were written anew."""
+    def note(self, key: Key, names: list[str], written: list[memoryview | None]) -> None:
+        """Note which blobs a buffer is now, patches aside, and what was written of those that are new."""
         fresh, known = self._fresh[key], self._known.get(key, [])
         self._now[key] = [
-            (name, fresh[place] if is_new else known[place][1])
-            for place, (name, is_new) in enumerate(zip(names, written, strict=True))
+            known[place] if content is None else (name, len(content), self._digests_of(content, fresh[place]))
+            for place, (name, content) in enumerate(zip(names, written, strict=True))
         ]
 
+    def _digests_of(self, content: memoryview, fresh: list[bytes]) -> list[bytes]:
+        """Those of what was written: a copy, if a thread may have changed the buffer since it was looked at."""
+        return digests_of(content, self._digest) if isinstance(content.obj, bytes) else fresh
+
     def check(self, key: Key) -> str:
-        """What tells whether the blobs of a buffer, as it was noted, were read well."""
-        noted = [digests for _, digests in self._now[key]]
+        """What tells whether the blobs of a buffer, as it was noted, were read well; empty: their names do."""
+        if key[2] < LARGE:
+            return ""
+        noted = [digests for _, _, digests in self._now[key]]
         before, known = self._checks.get(key, ([], ""))
         same = len(noted) == len(before) and not any(map(operator.is_not, noted, before))
         self._checks[key] = noted, known if same else check_of(noted, self._digest)
@@ -196,9 +209,9 @@ class BufferDigests:
         """What has to be known of a piece that is a blob now, to see later whether it still is."""
         return self.blocks.plain(piece)
 
-    def learn(self, key: Key, names: list[str], looked: list[list[bytes]]) -> None:
-        """Note which blobs a buffer is in a restored snapshot, and what `look` said of each."""
-        self._known[key] = list(zip(names, looked, strict=True))
+    def learn(self, key: Key, names: list[str], sizes: list[int], looked: list[list[bytes]]) -> None:
+        """Note which blobs a buffer is in a restored snapshot, their bytes, and what `look` said of each."""
+        self._known[key] = list(zip(names, sizes, looked, strict=True))
 
     def kept_digests(self, key: Key) -> list[list[bytes]]:
         """What `look` would say of a buffer's pieces as the last snapshot has them; empty: that is not known."""

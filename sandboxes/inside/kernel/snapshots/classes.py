@@ -234,5 +234,6 @@ class Methods:
 def add_methods(kind: type, module: str, methods: dict[str, Any]) -> str:
     """Give a class its methods, and its other attributes their places among them."""
     for name, value in methods.items():
-        type.__setattr__(kind, name, value)
+        if isinstance(value, METHODS) or name not in vars(kind):  # its metaclass may have given it what it needs
+            type.__setattr__(kind, name, value)
     return module

@@ -1,18 +1,15 @@
-"""Database connections: one in memory with its tables, one to a file by its path."""
+"""Connections to databases: those of sqlite, and how those of duckdb are made again (see `duckdb_connections`)."""
 
 import contextlib
+import fcntl
 import functools
 import os
-import secrets
 import sys
-import weakref
 from pickle import PickleBuffer, PicklingError
-from typing import Any, ClassVar
+from typing import Any
 
-from .singletons import found, portable_path
-
-AS_TEXT = frozenset({"BIT", "TIME WITH TIME ZONE", "UHUGEINT", "BIGNUM", "VARINT"})
-
+from .singletons import CurrentSession, found, portable_path
+from .sqlite_content import content_of
 
 PRAGMAS = (
     "foreign_keys", "recursive_triggers", "busy_timeout", "cache_size", "temp_store", "synchronous", "read_uncommitted",
@@ -43,7 +40,11 @@ def _rows(connection: Any, ask: str) -> list[tuple[Any, ...]]:
     """What is answered, whatever the connection makes of rows and text."""
     cursor = connection.cursor(sys.modules["sqlite3"].Cursor)
     cursor.row_factory = None
-    return [tuple(row) for row in cursor.execute(ask)]
+    texts, connection.text_factory = connection.text_factory, str
+    try:
+        return [tuple(row) for row in cursor.execute(ask)]
+    finally:
+        connection.text_factory = texts
 
 
 def _name_what_was_added(pickler: Any, connection: Any) -> None:
@@ -90,11 +91,76 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     path = next(path for name, path in databases if name == "main")
     level = connection.isolation_level
     if path and os.path.exists(path):  # one that was deserialized has the path of a file that never was
-        arguments = portable_path(path), None, level, type(connection), _detected(connection)
+        detected, read_only = _detected(connection), _is_read_only(connection, path)
+        arguments = portable_path(path), None, level, type(connection), detected, read_only
         return make_sqlite, arguments, state, None, None, set_sqlite
-    pages = _rows(connection, "pragma page_count")[0][0]
-    content = PickleBuffer(bytearray(connection.serialize() if pages else b""))
+    if any(_is_shared(connection, other) for other in CurrentSession.main.__dict__.values()):
+        raise PicklingError("a sqlite database in memory that several connections share; keep it in a file")
+    # If it was deserialized, its versions began anew; others' transactions, where they are seen, can be rolled back.
+    if path or "read_uncommitted" in settings or len(sys._current_frames()) > 1:
+        content = PickleBuffer(_read(connection))
+    else:
+        content = PickleBuffer(content_of(connection, lambda: _read(connection)))
     return make_sqlite, ("", content, level, type(connection), _detected(connection)), state, None, None, set_sqlite
+
+
+def _is_shared(connection: Any, other: Any) -> bool:
+    """Whether another connection is to the same database in memory: then only one of them can begin to write."""
+    sqlite3 = sys.modules["sqlite3"]
+    if other is connection or not issubclass(type(other), sqlite3.Connection):
+        return False
+    try:
+        if other.in_transaction or any(path for _, _, path in _rows(other, "pragma database_list")):
+            return False
+        _rows(connection, "begin immediate")
+        try:
+            _rows(other, "begin immediate")
+            _rows(other, "rollback")
+        finally:
+            _rows(connection, "rollback")
+    except sqlite3.OperationalError as error:
+        return "locked" in str(error)
+    except sqlite3.Error:  # it is closed
+        return False
+    return False
+
+
+def _is_read_only(connection: Any, path: str) -> bool:
+    """Whether it was opened with `mode=ro`: that is tried out where the file is open for reading only."""
+    if not _is_read_somewhere(path):
+        return False
+    before = {name: _rows(connection, f"pragma {name}")[0][0] for name in ("busy_timeout", "query_only")}
+    try:
+        for name in before:
+            _rows(connection, f"pragma {name} = 0")
+        _rows(connection, "begin immediate")
+        version = _rows(connection, "pragma user_version")[0][0]
+        _rows(connection, f"pragma user_version = {version}")
+    except sys.modules["sqlite3"].OperationalError as error:  # or another connection writes
+        return "readonly" in str(error)
+    finally:
+        if connection.in_transaction:
+            _rows(connection, "rollback")
+        for name, value in before.items():
+            _rows(connection, f"pragma {name} = {value}")
+    return False
+
+
+def _is_read_somewhere(path: str) -> bool:
+    """Whether this process has a file open for reading only."""
+    full = os.path.realpath(path)
+    for descriptor in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ():
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/self/fd/{descriptor}") == full:
+                flags = fcntl.fcntl(int(descriptor), fcntl.F_GETFL)
+                if flags & os.O_ACCMODE == os.O_RDONLY:
+                    return True
+    return False
+
+
+def _read(connection: Any) -> bytearray:
+    pages = _rows(connection, "pragma page_count")[0][0]
+    return bytearray(connection.serialize() if pages else b"")
 
 
 def _detected(connection: Any) -> int:
@@ -129,14 +195,20 @@ def _existing(path: str) -> str:
     return path
 
 
-def make_sqlite(path: str, content: Any, level: Any, kind: Any, detect: int = 0) -> Any:
+def make_sqlite(path: str, content: Any, level: Any, kind: Any, detect: int = 0, read_only: bool = False) -> Any:
     """A connection to a file, or to a database in memory with that content."""
     import sqlite3
+    from urllib.parse import quote
 
     path = _existing(path)
     # Whether other threads may use it cannot be asked of a connection; so they may.
     connection = sqlite3.connect(
-        path or ":memory:", isolation_level=level, check_same_thread=False, factory=kind, detect_types=detect
+        f"file:{quote(path)}?mode=ro" if read_only else path or ":memory:",
+        isolation_level=level,
+        check_same_thread=False,
+        factory=kind,
+        detect_types=detect,
+        uri=read_only,
     )
     if content is not None:
         data = bytes(content)
@@ -165,173 +237,31 @@ def make_closed_sqlite() -> Any:
     return connection
 
 
-def reduce_duckdb(pickler: Any, connection: Any) -> Any:
-    """A duckdb connection: one to a file by its path, one to memory as one of those that its database has."""
-    if _in_transaction(connection):
-        raise PicklingError("a duckdb connection in the middle of a transaction; commit or roll back first")
-    cursor = connection.cursor()
-    ask = "select path, readonly from duckdb_databases() where database_name = current_database()"
-    path, readonly = cursor.execute(ask).fetchone()
-    settings = _settings(connection)
-    others = "select count(*) from duckdb_databases() where not internal and database_name != current_database()"
-    if cursor.execute(others).fetchone()[0]:
-        raise PicklingError("a duckdb connection with other databases attached")
-    if connection.sql("select 1 from duckdb_tables() where temporary limit 1").fetchall():
-        raise PicklingError("a duckdb connection with temporary tables")
-    for (name,) in connection.sql(REGISTERED).fetchall():
-        why = "it was registered with a duckdb connection; register it again"
-        pickler.reducers.name(f"duckdb's {name}", "frame", why)
-    for kind, question in MADE_WITH_IT.items():
-        with contextlib.suppress(sys.modules["duckdb"].Error):  # a version that does not tell
-            for (name,) in connection.sql(question).fetchall():
-                why = f"this {kind} was made with a duckdb connection; make it again"
-                pickler.reducers.name(f"duckdb's {name}", kind, why)
-    if path:
-        if not readonly:
-            cursor.execute("checkpoint")
-        return open_duckdb, (portable_path(path), bool(readonly), settings)
-    return connect_duckdb, (Database.of(connection), settings)
-
-
-REGISTERED = (
-    "select view_name from duckdb_views() where temporary and not internal and sql like '%!_scan()%' escape '!'"
-)
-"""Frames that were registered with a connection."""
-MADE_WITH_IT = {
-    "function": "select distinct function_name from duckdb_functions() "
-    "where function_type = 'scalar' and internal and description is null and parameters[1] = 'col0'",
-    "prepared statement": "select name from duckdb_prepared_statements()",
-}
-"""What no table of a database holds: functions of Python, whose parameters duckdb gives names, and statements."""
 LOCK = "lock_configuration"
 """The setting after which nothing can be set any more."""
-SETTINGS = "select name, value from duckdb_settings() where value is not null"
-
-
-@functools.cache
-def _usual_settings() -> dict[str, str]:
-    """Those of a database that nobody has changed."""
-    with contextlib.closing(sys.modules["duckdb"].connect(":memory:")) as connection:
-        return dict(connection.execute(SETTINGS).fetchall())
-
-
-def _settings(connection: Any) -> dict[str, str]:
-    """What was set of a connection and its database; a connection with a pending result answers no question."""
-    try:
-        now = dict(connection.query(SETTINGS).fetchall())
-    except sys.modules["duckdb"].Error:
-        now = dict(connection.cursor().execute(SETTINGS).fetchall())
-    usual = _usual_settings()
-    return {name: value for name, value in now.items() if usual.get(name) != value}
+OF_SESSION = "session "
+"""Before the name of a setting that other connections to the same database do not have."""
 
 
 def _set(connection: Any, settings: dict[str, str]) -> Any:
     """Set it again; what only a new database can be told is left as it is."""
-    for name, value in sorted(settings.items(), key=lambda one: one[0] == LOCK):
-        with contextlib.suppress(sys.modules["duckdb"].Error):
-            connection.execute(f"set {name} = {_literal(value)}")
+    error_of_duckdb: Any = sys.modules["duckdb"].Error
+    for name, value in sorted(settings.items(), key=lambda one: one[0].removeprefix(OF_SESSION) == LOCK):
+        try:
+            connection.execute(f"set {name} = {literal(value)}")
+        except error_of_duckdb:
+            with contextlib.suppress(error_of_duckdb):
+                connection.execute(f"set {name.removeprefix(OF_SESSION)} = {literal(value)}")
     return connection
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """A text as SQL has it."""
     return "'" + text.replace("'", "''") + "'"
 
 
-def default_duckdb() -> Any:
-    """The connection of `duckdb.sql` and its like; None when nothing is kept in it."""
-    connection = sys.modules["duckdb"].default_connection()
-    used = "select 1 from duckdb_tables() where not internal union all select 1 from duckdb_views() where not internal"
-    return connection if connection.cursor().execute(used).fetchone() or _settings(connection) else None
-
-
-class Database:
-    """A duckdb database in memory, which several connections and their cursors may share."""
-
-    known: ClassVar[list[tuple[Any, "Database"]]] = []
-    """Weak references to the connections that were seen, each with its database."""
-
-    def __init__(self, connection: Any) -> None:
-        self.connection = weakref.ref(connection)
-
-    @classmethod
-    def of(cls, connection: Any) -> "Database":
-        """The database of a connection: one that is known, if it is the same."""
-        cls.known[:] = [(seen, database) for seen, database in cls.known if seen() is not None]
-        for seen, database in cls.known:
-            if seen() is connection:
-                database.connection = seen
-                return database
-        same = (database for seen, database in cls.known if _share(seen(), connection))
-        database = next(same, None) or cls(connection)
-        cls.known.append((weakref.ref(connection), database))
-        return database
-
-    def __reduce__(self) -> Any:
-        return make_database, _content(self.connection())
-
-
-def _share(one: Any, other: Any) -> bool:
-    """Whether what is made through one connection is seen through the other."""
-    name = f"stepwell_{secrets.token_hex(8)}"
-    try:
-        maker, looker = one.cursor(), other.cursor()
-        maker.execute(f"create schema {name}")
-    except Exception:  # closed, or to a file that may only be read
-        return False
-    try:
-        return bool(looker.execute("select 1 from duckdb_schemas() where schema_name = ?", [name]).fetchone())
-    finally:
-        maker.execute(f"drop schema {name}")
-
-
-def _content(connection: Any) -> Any:
-    """What is in a database in memory: its tables as arrow tables, its views as their SQL."""
-    cursor = connection.cursor()
-    extra = (
-        "select (select count(*) from duckdb_sequences()) + "
-        "(select count(*) from duckdb_functions() where not internal and function_type like '%macro') + "
-        "(select count(*) from duckdb_types() where not internal)"
-    )
-    if cursor.execute(extra).fetchone()[0]:
-        raise PicklingError("a duckdb database in memory with sequences, macros or types of its own")
-    schemas = "select schema_name from duckdb_schemas() where not internal and database_name = current_database()"
-    wanted = "select schema_name, table_name, sql from duckdb_tables() where not internal order by table_oid asc"
-    tables = []
-    for schema, name, sql in cursor.execute(wanted).fetchall():
-        rows = cursor.execute(f"select {_columns(cursor, schema, name)} from {_quoted(schema)}.{_quoted(name)}")
-        tables.append((schema, name, sql, rows.to_arrow_table()))
-    indexes = cursor.execute("select sql from duckdb_indexes() where sql is not null").fetchall()
-    views = cursor.execute(
-        "select sql from duckdb_views() where not internal and sql is not null order by view_oid asc"
-    ).fetchall()
-    named = [name for (name,) in cursor.execute(schemas).fetchall()]
-    return named, tables, [row[0] for row in [*indexes, *views]]
-
-
-def _columns(cursor: Any, schema: str, table: str) -> str:
-    """What to ask of a table: types that arrow has no equal for come as text, from which they are made again."""
-    ask = "select column_name, data_type from duckdb_columns() where schema_name = ? and table_name = ? "
-    found = cursor.execute(ask + "order by column_index asc", [schema, table]).fetchall()
-    return ", ".join(
-        f"{_quoted(name)}::text as {_quoted(name)}" if kind in AS_TEXT else _quoted(name) for name, kind in found
-    )
-
-
-def _in_transaction(connection: Any) -> bool:
-    """Whether it holds changes that a cursor, which has a transaction of its own, does not see.
-
-    Outside of a transaction each question has a new number. A connection with a result that nobody has fetched to its
-    end answers no question; it is taken for one without.
-    """
-    error_of_duckdb: Any = sys.modules["duckdb"].Error
-    try:
-        numbers = {connection.query("select txid_current()").fetchall()[0] for _ in range(2)}
-    except error_of_duckdb as error:
-        return "ransaction" in str(error)
-    return len(numbers) == 1
-
-
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -356,12 +286,12 @@ def make_database(schemas: list[str], tables: list[Any], statements: list[str]) 
 
     connection = duckdb.connect(":memory:")
     for schema in schemas:
-        connection.execute(f"create schema if not exists {_quoted(schema)}")
+        connection.execute(f"create schema if not exists {quoted(schema)}")
     for schema, name, sql, rows in tables:
-        connection.execute(f"use {_quoted(schema)}")
+        connection.execute(f"use {quoted(schema)}")
         connection.execute(sql)
         connection.register("stepwell_rows", rows)
-        connection.execute(f"insert into {_quoted(schema)}.{_quoted(name)} select * from stepwell_rows")
+        connection.execute(f"insert into {quoted(schema)}.{quoted(name)} select * from stepwell_rows")
         connection.unregister("stepwell_rows")
     if tables:
         connection.execute("use main")

@@ -21,7 +21,7 @@ from typing import Any
 from ..proving.frozen_copy import hold_memory
 from .blobs import CHUNK
 from .buffers import cut_buffer
-from .change_detection import SMALLEST
+from .change_detection import LARGE
 from .memory import Mapped
 from .save import SnapshotWriter, quiet
 from .units import stream_of
@@ -79,7 +79,7 @@ class CopiedBuffers:
             self._reading.release()
 
     def _read(self, id: str, names: Sequence[str], targets: dict[int, memoryview]) -> set[int]:
-        large = {number: target for number, target in targets.items() if len(target) >= SMALLEST}
+        large = {number: target for number, target in targets.items() if len(target) >= LARGE}
         asked = {"names": list(names), "sizes": {str(number): len(target) for number, target in large.items()}}
         connection = self._connect(id, json.dumps(asked).encode())
         if connection is None:
@@ -155,7 +155,7 @@ def worth_asking(unit: dict[str, Any]) -> bool:
     """Whether a unit of a manifest is had sooner from a copy than from the store."""
     stream = unit["stream"]
     written = len(stream["blobs"]) * CHUNK if "blobs" in stream else stream["size"]
-    total = sum(buffer["size"] for buffer in unit["buffers"] if buffer["size"] >= SMALLEST)
+    total = sum(buffer["size"] for buffer in unit["buffers"] if buffer["size"] >= LARGE)
     return bool(total >= max(LEAST, SHARE * written))
 
 

@@ -6,7 +6,7 @@ import re
 import stat
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..packages import FOLDER
 from .blobs import CHUNK, Blobs, Spool
@@ -165,6 +165,8 @@ class _Stream:
 LEFT_OUT = frozenset({"__pycache__"})
 PARTIAL = ".stepwell-"
 """How the names of files begin that the host is still copying."""
+ZEROS = bytes(64 << 10)
+"""What becomes a hole in a file that is written."""
 SPARSE = 16 << 20
 """Bytes from which on a file may count as one with holes."""
 RACY_NS = 20_000_000
@@ -181,6 +183,8 @@ class FileTable:
     Args:
         root: Its folder.
     """
+
+    place = "the workspace"
 
     def __init__(self, root: str) -> None:
         self._root = root
@@ -239,7 +243,8 @@ class FileTable:
                     found[path] = self._trees.take(path, full, spool)
                     self._sizes[path] = found[path]["size"]
                 elif stat.S_ISDIR(status.st_mode):
-                    found[path] = {"folder": True, "mode": stat.S_IMODE(status.st_mode)}
+                    mode = stat.S_IMODE(status.st_mode)
+                    found[path] = {"folder": True, "mode": mode, "mtime": status.st_mtime_ns}
                 elif stat.S_ISREG(status.st_mode):
                     found[path] = self._file(path, full, status, spool, seen)
                     if status.st_nlink > 1:
@@ -280,27 +285,26 @@ class FileTable:
 
     def target(self, entry: Entry) -> str:
         """Where a link leads."""
-        return str(entry["link"])
+        return os.path.join(self._root, entry["link"]) if entry.get("absolute") else str(entry["link"])
 
     def link(self, full: str) -> Entry:
-        """A link as an entry.
+        """A link as an entry; an absolute one from where the folder is, which has another place in another sandbox.
 
         Raises:
             ValueError: it may not be kept.
         """
         target = os.readlink(full)
-        if not self.can_lead_to(target, full):
-            raise ValueError(f"a link that leads out of the workspace, to {target}")
-        return {"link": target}
+        is_absolute = os.path.isabs(target)
+        if not is_below(os.path.realpath(self._root), os.path.realpath(full)) or (
+            is_absolute and not is_below(self._root, target)
+        ):
+            raise ValueError(f"a link that leads out of {self.place}, to {target}")
+        entry: Entry = {"link": target, "mtime": os.lstat(full).st_mtime_ns}
+        return entry | {"link": os.path.relpath(target, self._root), "absolute": True} if is_absolute else entry
 
     def is_foreign(self, path: str) -> bool:
         """Whether a path is left alone."""
         return path == "inputs"
-
-    def can_lead_to(self, target: str, full: str) -> bool:
-        """Whether a link may be kept."""
-        inside = os.path.join(os.path.realpath(self._root), "")
-        return not os.path.isabs(target) and os.path.join(os.path.realpath(full), "").startswith(inside)
 
     def _file(
         self,
@@ -362,6 +366,15 @@ class FileTable:
         for path, entry in sorted(wanted.items(), reverse=True):
             if entry.get("folder"):
                 os.chmod(os.path.join(self._root, path), entry["mode"])
+        self.set_times(wanted)
+
+    def set_times(self, wanted: dict[str, Entry]) -> None:
+        """Give folders and links the times of their changes; earlier snapshots do not have them."""
+        for path, entry in wanted.items():
+            if "chunks" not in entry and "mtime" in entry:
+                full = os.path.join(self._root, path)
+                if os.lstat(full).st_mtime_ns != entry["mtime"]:
+                    os.utime(full, ns=(entry["mtime"], entry["mtime"]), follow_symlinks=False)
 
     def _check(self, wanted: dict[str, Entry]) -> None:
         for path, entry in wanted.items():
@@ -395,10 +408,29 @@ class FileTable:
             partial = os.path.join(os.path.dirname(full), f"{PARTIAL}{os.getpid()}")
             with open(partial, "wb") as file:
                 for chunk in entry["chunks"]:
-                    file.write(blobs.read(chunk))
+                    write_sparsely(file, blobs.read(chunk))
+                file.truncate(entry["size"])
             os.replace(partial, full)
         os.chmod(full, entry["mode"])
         os.utime(full, ns=(entry["mtime"], entry["mtime"]))
+
+
+def write_sparsely(file: BinaryIO, data: bytes) -> None:
+    """Write a chunk, and leave holes where it is nothing but zeros."""
+    if data.find(ZEROS) < 0:
+        file.write(data)
+        return
+    for start in range(0, len(data), len(ZEROS)):
+        piece = data[start : start + len(ZEROS)]
+        if piece == ZEROS:
+            file.seek(len(piece), os.SEEK_CUR)
+        else:
+            file.write(piece)
+
+
+def is_below(folder: str, path: str) -> bool:
+    """Whether a path is in a folder."""
+    return os.path.join(path, "").startswith(os.path.join(folder, ""))
 
 
 def _key(status: os.stat_result) -> Key:

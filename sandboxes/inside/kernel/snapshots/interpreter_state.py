@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import connections, library_patches, outside, process_settings
+from . import duckdb_connections, library_patches, outside, process_settings
 from .singletons import found, portable_path
 
 PRELOADED: list[str] = []
@@ -96,7 +96,9 @@ def _set_numpy_random(before: Any) -> None:
 
 def _numpy() -> Any:
     numpy = sys.modules["numpy"]
-    return numpy.get_printoptions(), numpy.geterr(), numpy.geterrcall()
+    bases = sys.modules.get("numpy.polynomial._polybase")
+    unicode = getattr(getattr(bases, "ABCPolyBase", None), "_use_unicode", None)
+    return numpy.get_printoptions(), numpy.geterr(), numpy.geterrcall(), numpy.getbufsize(), unicode
 
 
 def _set_numpy(before: Any) -> None:
@@ -104,6 +106,10 @@ def _set_numpy(before: Any) -> None:
     numpy.set_printoptions(**{name: value for name, value in before[0].items() if name != "override_repr"})
     numpy.seterr(**before[1])
     numpy.seterrcall(before[2] if len(before) > 2 else None)
+    if len(before) > 3 and before[3] != numpy.getbufsize():
+        numpy.setbufsize(before[3])
+    if len(before) > 4 and before[4] is not None:
+        numpy.polynomial.set_default_printstyle("unicode" if before[4] else "ascii")
 
 
 def _pandas() -> Any:
@@ -111,7 +117,7 @@ def _pandas() -> Any:
     deprecated, found = config._deprecated_options, dict[str, Any]()
     values = dict(_leaves(config._global_config, ""))
     for key, option in config._registered_options.items():
-        if key in deprecated:
+        if key in deprecated and (key not in values or deprecated[key].rkey):
             continue
         value = values[key] if key in values else config.get_option(key)  # one that is a dict itself
         if value is not option.defval and value != option.defval:
@@ -130,8 +136,10 @@ def _leaves(options: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:
 
 def _set_pandas(before: Any) -> None:
     config = sys.modules["pandas._config.config"]
-    for key, value in before.items():
-        config.set_option(key, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an option may be one that will go
+        for key, value in before.items():
+            config.set_option(key, value)
 
 
 def _matplotlib() -> Any:
@@ -140,14 +148,14 @@ def _matplotlib() -> Any:
     return {
         key: value
         for key, value in dict.items(settings)
-        if (value is not usual.get(key) and value != usual.get(key)) and not key.startswith(("backend", "interactive"))
+        if (value is not usual.get(key) and value != usual.get(key)) and not key.startswith("backend")
     }
 
 
 def _set_matplotlib(before: Any) -> None:
     settings, default = sys.modules["matplotlib"].rcParams, sys.modules["matplotlib"].rcParamsDefault
     for key, value in dict.items(default):
-        if not key.startswith(("backend", "interactive")):
+        if not key.startswith("backend"):
             dict.__setitem__(settings, key, before.get(key, value))
 
 
@@ -218,7 +226,7 @@ def _set_arguments(before: Any) -> None:
 
 
 def _duckdb() -> Any:
-    return connections.default_duckdb()
+    return duckdb_connections.default_duckdb()
 
 
 def _set_duckdb(before: Any) -> None:
@@ -284,7 +292,7 @@ def restore_settings(before: dict[str, Any]) -> dict[str, BaseException]:
         try:
             if name in PARTS and PARTS[name][0] in sys.modules:
                 PARTS[name][2](value)
-            elif name.startswith(library_patches.PREFIX):
+            elif name.startswith(library_patches.OF_THESE):
                 library_patches.restore(name, value)
             else:
                 process_settings.restore(name, value)

@@ -1,18 +1,21 @@
-"""What cells have put into modules and classes of libraries: replaced functions, methods that were added.
+"""What cells have put into modules, classes and objects of libraries: replaced functions, methods, entries, settings.
 
-Which attributes these are is read from the source of the cells: everything there is in all libraries cannot be
-compared with what it was. Names decide nothing but where to look; what is there is kept.
+Which attributes and containers these are is read from the source of the cells: everything there is in all libraries
+cannot be compared with what it was. Names decide nothing but where to look; what is there is kept.
 """
 
 import ast
+import codecs
+import contextlib
 import functools
 import importlib
 import sys
 from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any, TypeGuard
+from typing import Any, ClassVar, TypeGuard
 
 from ..own_library import DELETED, KERNEL, own_library
+from . import library_registers
 from .classes import is_users
 from .functions import is_of_own_loader
 from .identity import find_sentinel
@@ -20,21 +23,54 @@ from .singletons import CurrentSession, is_of_session
 
 SETTERS = frozenset({"setattr", "object"})
 """What is given an object and the name of an attribute: the function, and that of `unittest.mock.patch`."""
-ACCESSORS = ("DataFrame", "Series", "Index")
-KEPT_OTHERWISE = frozenset({"sys", "builtins", "tempfile.tempdir", "warnings.filters", "matplotlib.rcParams"})
-OF_SYS = frozenset({"excepthook", "unraisablehook", "displayhook", "tracebacklimit", "ps1", "ps2"})
-"""Of `sys`, what is kept here all the same."""
-KNOWN_OF_SYS = frozenset({*vars(sys), "last_exc", "last_type", "last_value", "last_traceback"})
-"""What `sys` has by itself."""
-NOT_OF_LIBRARIES = frozenset({"sys", "builtins", "__main__", "os", "logging"})
-"""Modules whose objects are the session's, or are kept otherwise."""
+ACCESSORS = {
+    "pandas": ("DataFrame", "Series", "Index"),
+    "polars": ("DataFrame", "Series", "LazyFrame", "Expr"),
+}
+KEPT_OTHERWISE = frozenset(
+    {"builtins", "tempfile.tempdir", "warnings.filters", "gc.callbacks", "linecache.cache"}
+    | {"matplotlib.rcParams", "matplotlib.pyplot.rcParams"}
+    | {f"sys.{name}" for name in ("path", "argv", "meta_path", "path_hooks", "path_importer_cache", "stdin", "stdout")}
+    | {f"sys.{name}" for name in ("stderr", "modules", "dont_write_bytecode")}
+    | {f"sys.last_{name}" for name in ("value", "type", "traceback", "exc")}
+)
 PREFIX = "attribute "
 """How the names of these settings begin."""
+ITEMS = "items of "
+"""How the names of those begin that are entries of containers."""
+CHANGING = frozenset(
+    {"append", "extend", "insert", "remove", "pop", "clear", "add", "discard", "update", "setdefault", "sort"}
+)
+"""Methods by which cells change a container."""
+MAX_ITEMS = 1_000
+"""Entries of a container of a library that is kept whole, because no names of entries stand in the cells."""
+MODULES = "sys.modules"
+ANY = "*"
+"""In the place of the name of an attribute that is not known before the cell runs."""
+DELETING = "del "
+"""Before the name of an attribute that a cell deletes."""
+ERROR_HANDLER = "error handler "
+"""How the names of those begin that `codecs` knows."""
+OF_THESE = (PREFIX, ITEMS, ERROR_HANDLER)
+
+
+class CellAttributes:
+    """The names of attributes that cells assign, whatever they are of."""
+
+    assigned: ClassVar[frozenset[str]] = frozenset()
+
+
+class Gone:
+    """In the place of what a cell has deleted."""
+
+
+Target = tuple[str, str | tuple[Any, ...]]
+"""A path of names, and an attribute, or the keys of entries; no keys: any of them."""
 
 
 @functools.lru_cache(maxsize=1_000)
-def _assigned(source: str) -> frozenset[tuple[str, str]]:
-    """What a cell assigns to: a path of names and an attribute."""
+def _assigned(source: str) -> frozenset[Target]:
+    """What a cell assigns to."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # a cell that never ran
@@ -45,26 +81,46 @@ def _assigned(source: str) -> frozenset[tuple[str, str]]:
             imported |= {one.asname: one.name for one in node.names if one.asname}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             imported |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
-    found: set[tuple[str, str]] = set()
-    for path, attribute in (pair for node in nodes for pair in _targets(node)):
+    found: set[Target] = set()
+    for path, what in (pair for node in nodes for pair in _targets(node)):
         first, dot, rest = path.partition(".")
-        found |= {(path, attribute), (imported.get(first, first) + dot + rest, attribute)}
+        both = {path, imported.get(first, first) + dot + rest}
+        found |= {(one, what) for one in both if isinstance(what, str) or "." in one}
     return frozenset(found)
 
 
-def _targets(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """What one expression of a cell sets: the names that lead to an object, and the attribute."""
-    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-        yield _path(node.value), node.attr
+def _targets(node: ast.AST) -> Iterator[Target]:
+    """What one expression of a cell sets: the names that lead to an object, and the attribute or entries."""
+    if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        yield _path(node.value), node.attr if isinstance(node.ctx, ast.Store) else DELETING + node.attr
+    if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        is_key = isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Constant)
+        keys = (node.slice.value,) if is_key and isinstance(node.slice, ast.Constant) else ()
+        if (space := _space_of(node.value)) is not None:
+            yield _path(space), keys[0] if keys and isinstance(keys[0], str) else ANY
+        else:
+            yield _path(node.value), keys
     if not isinstance(node, ast.Call):
         return
+    if isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
+        yield _path(node.func.value), ()
     function = _path(node.func).rpartition(".")[2]
     given = [one.value if isinstance(one, ast.Constant) else None for one in node.args[:2]]
-    if function in SETTERS and len(given) == 2 and isinstance(given[1], str):
-        yield _path(node.args[0]), given[1]
+    if function in SETTERS and len(given) == 2:
+        yield _path(node.args[0]), given[1] if isinstance(given[1], str) else ANY
+    if function == "register_error" and given and isinstance(given[0], str):
+        yield ERROR_HANDLER, given[0]
     if function == "patch" and given and isinstance(given[0], str):  # of `unittest.mock`
         path, _, attribute = given[0].rpartition(".")
         yield path, attribute
+
+
+def _space_of(node: ast.expr) -> ast.expr | None:
+    """What `vars(x)` and `x.__dict__` are the variables of; None: it is neither."""
+    if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+        return node.value
+    is_call = isinstance(node, ast.Call) and _path(node.func) == "vars" and len(node.args) == 1
+    return node.args[0] if is_call and isinstance(node, ast.Call) else None
 
 
 def _path(node: ast.expr) -> str:
@@ -83,20 +139,99 @@ def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[st
         of_cells: What they have put where the library's own is just now; see `OwnLibrary.as_it_was`.
     """
     found: dict[str, Any] = {}
-    for source in sources:
-        for path, attribute in _assigned(source):
-            place = _place(path)
-            if place is None:
-                continue
+    targets: frozenset[Target] = frozenset().union(*map(_assigned, sources))
+    CellAttributes.assigned = frozenset(what for _, what in targets if isinstance(what, str))
+    for path, what in targets:
+        if not isinstance(what, str):
+            _capture_items(path, what, found)
+        elif path == ERROR_HANDLER:
+            with contextlib.suppress(LookupError):  # of a cell that did not come so far
+                found[ERROR_HANDLER + what] = codecs.lookup_error(what)
+        elif what == ANY:
+            _capture_any(path, found)
+        elif what.startswith(DELETING):
+            _capture_deleted(path, what.removeprefix(DELETING), found)
+        elif (place := _place(path)) is not None:
             module, inner, owner = place
-            elsewhere = not {module, f"{module}.{attribute}"}.isdisjoint(KEPT_OTHERWISE)
-            value = vars(owner).get(attribute, DELETED)
+            elsewhere = not {module, f"{module}.{what}"}.isdisjoint(KEPT_OTHERWISE)
+            value = vars(owner).get(what, DELETED)
             if not inner:
-                value = of_cells.get((module, attribute), value)
-            of_sys = module == "sys" and (attribute in OF_SYS or attribute not in KNOWN_OF_SYS)
-            if value is not DELETED and (not elsewhere or of_sys):
-                found[f"{PREFIX}{module}:{inner}:{attribute}"] = value
+                value = of_cells.get((module, what), value)
+            if value is not DELETED and not elsewhere:
+                found[f"{PREFIX}{module}:{inner}:{what}"] = value
+        elif "." in path:
+            _capture_of_object(path, what, found)
+    if any(library_registers.REGISTERING in source for source in sources):
+        found |= library_registers.functions_of_arrow()
     return found | _accessors() | _of_builtins()
+
+
+def _capture_deleted(path: str, attribute: str, found: dict[str, Any]) -> None:
+    """That a cell has deleted an attribute of a library, which is still not there."""
+    place = _place(path)
+    if place is None and (held := _in_library(path)) is not None and hasattr(held[3], "__dict__"):
+        module, inner, name, value = held
+        place = module, f"{inner}.{name}" if inner else name, value
+    if place is not None and attribute not in vars(place[2]) and place[0] not in KEPT_OTHERWISE:
+        found[f"{PREFIX}{place[0]}:{place[1]}:{attribute}"] = Gone
+
+
+def _capture_any(path: str, found: dict[str, Any]) -> None:
+    """Functions and classes of cells that a class or a module of a library has, under whatever name."""
+    place = _place(path)
+    if place is None or place[0] in KEPT_OTHERWISE:
+        return
+    module, inner, owner = place
+    for name, value in list(vars(owner).items()):
+        if ":" not in name and f"{module}.{name}" not in KEPT_OTHERWISE and _is_made_by_cell(value):
+            found[f"{PREFIX}{module}:{inner}:{name}"] = value
+
+
+def _is_made_by_cell(value: Any) -> bool:
+    """Whether a value is a function or a class that a cell has defined, or a method made of one."""
+    inner = getattr(value, "__func__", getattr(value, "fget", value)) if isinstance(value, METHODS) else value
+    if isinstance(inner, FunctionType):
+        return inner.__globals__ is CurrentSession.main.__dict__
+    return isinstance(inner, type) and inner.__module__ == "__main__"
+
+
+METHODS = (staticmethod, classmethod, property)
+
+
+def _in_library(path: str) -> tuple[str, str, str, Any] | None:
+    """What a library has at a path: module, path in it, name there, value; None: it is nothing of a library."""
+    owner_path, _, name = path.rpartition(".")
+    place = _place(owner_path)
+    if place is None or f"{place[0]}.{name}" in KEPT_OTHERWISE - {MODULES} or place[0] in KEPT_OTHERWISE:
+        return None
+    module, inner, owner = place
+    value = vars(owner).get(name, DELETED)
+    return None if value is DELETED or is_users(type(value)) else (module, inner, name, value)
+
+
+def _capture_of_object(path: str, attribute: str, found: dict[str, Any]) -> None:
+    """An attribute that cells have given to an object, or a function, that a library holds."""
+    known = _in_library(path)
+    if known is None or _is_place(known[3]):
+        return
+    module, inner, name, value = known
+    with contextlib.suppress(Exception):  # a property may raise anything
+        found[f"{PREFIX}{module}:{inner}:{name}.{attribute}"] = getattr(value, attribute)
+
+
+def _capture_items(path: str, keys: tuple[Any, ...], found: dict[str, Any]) -> None:
+    """Entries that cells have put into a container of a library: those of which the keys are known, or all."""
+    known = _in_library(path)
+    if known is None or not isinstance(known[3], dict | list | set):
+        return
+    module, inner, name, value = known
+    key = f"{ITEMS}{module}:{inner}:{name}"
+    if isinstance(value, dict) and keys:
+        kept = {one: value[one] for one in keys if one in value}
+        if isinstance(before := found.get(key, {}), dict):
+            found[key] = before | kept
+    elif len(value) <= MAX_ITEMS and f"{module}.{name}" != MODULES:
+        found[key] = (type(value).__name__, list(value.items() if isinstance(value, dict) else value))
 
 
 def _of_builtins() -> dict[str, Any]:
@@ -107,12 +242,15 @@ def _of_builtins() -> dict[str, Any]:
 
 
 def _accessors() -> dict[str, Any]:
-    """The accessors of pandas that cells have registered."""
+    """The accessors of pandas, and namespaces of polars, that cells have registered."""
     found: dict[str, Any] = {}
-    kinds: list[Any] = [getattr(sys.modules.get("pandas"), name, None) for name in ACCESSORS]
+    kinds: list[Any] = [
+        getattr(sys.modules.get(library), name, None) for library, names in ACCESSORS.items() for name in names
+    ]
     for kind in kinds:
         for name in getattr(kind, "_accessors", ()):
-            accessor = getattr(vars(kind).get(name), "_accessor", None)
+            known = vars(kind).get(name)
+            accessor = getattr(known, "_ns", getattr(known, "_accessor", None))
             if isinstance(accessor, type) and is_users(accessor):
                 found[f"{PREFIX}{kind.__module__}:{kind.__qualname__}:{name}"] = vars(kind)[name]
     return found
@@ -126,9 +264,7 @@ def _place(path: str) -> tuple[str, str, Any] | None:
         names = [".".join(path.split(".")[:count]) for count in range(len(rest) + 1, 0, -1)]
         name = next((name for name in names if name in sys.modules), "")
         owner, rest = sys.modules.get(name), path[len(name) + 1 :].split(".") if name != path else []
-    for place, name in enumerate(rest):
-        if place == len(rest) - 1 and (found := _object_of(owner, name)) is not None:
-            return found
+    for name in rest:
         owner = vars(owner).get(name) if _is_place(owner) else None
     if not _is_place(owner):  # and nothing is asked of it: it is the user's, and may answer anything
         return None
@@ -141,19 +277,6 @@ def _place(path: str) -> tuple[str, str, Any] | None:
     if not is_users(owner) and owner.__flags__ & CHANGEABLE:
         return owner.__module__, owner.__qualname__, owner
     return None
-
-
-def _object_of(module: Any, name: str) -> tuple[str, str, Any] | None:
-    """An object that a module of a library has for all, as `reprlib.aRepr`, whose attributes a cell can set."""
-    if type(module) is not ModuleType or module.__name__ in NOT_OF_LIBRARIES or _is_of_workspace(module):
-        return None
-    if sys.modules.get(module.__name__) is not module or getattr(module, "__spec__", None) is None:
-        return None
-    owner = vars(module).get(name)
-    kind: Any = type(owner)
-    if _is_place(owner) or callable(owner) or not kind.__dictoffset__ or is_users(kind):
-        return None
-    return module.__name__, name, owner
 
 
 def _is_place(owner: Any) -> TypeGuard[ModuleType | type]:
@@ -176,16 +299,38 @@ def restore(name: str, value: Any) -> None:
         AttributeError: this version of the library does not have the class.
         ImportError: the library is not there.
     """
-    module, path, attribute = name.removeprefix(PREFIX).split(":")
+    if name.startswith(ERROR_HANDLER):
+        codecs.register_error(name.removeprefix(ERROR_HANDLER), value)
+        return
+    module, path, attribute = name.removeprefix(PREFIX).removeprefix(ITEMS).split(":")
     if module == "builtins":
         own_library().builtins.set(attribute, value)
         return
     owner: Any = importlib.import_module(module)
-    for part in path.split(".") if path else ():
+    *inner, attribute = [*(path.split(".") if path else []), *attribute.split(".")]
+    for part in inner:
         owner = getattr(owner, part)
+    if name.startswith(ITEMS):
+        _fill(getattr(owner, attribute), value)
+        return
+    if value is Gone:
+        if attribute in vars(owner):
+            delattr(owner, attribute)
+        return
     setattr(owner, attribute, value)
-    if type(value).__name__ == "CachedAccessor":
+    if type(value).__name__ in ("Accessor", "CachedAccessor", "NameSpace"):
         owner._accessors.add(attribute)
+
+
+def _fill(container: Any, value: Any) -> None:
+    """Put entries into a container, or all that it had in the place of what it has."""
+    if isinstance(value, dict):
+        container.update(value)
+    elif isinstance(container, list):
+        container[:] = value[1]
+    else:
+        container.clear()
+        container.update(value[1])
 
 
 def reduce_replaced(value: Any) -> Any:
@@ -195,13 +340,15 @@ def reduce_replaced(value: Any) -> Any:
     """
     module = sys.modules.get(value.__module__ or "")
     name = value.__name__
-    if module is None or module is CurrentSession.main or value.__qualname__ != name or _is_of_workspace(module):
+    if module is None or module is CurrentSession.main or value.__qualname__ != name:
         return None
     now = vars(module).get(name, value)
+    if now is value or _is_of_workspace(module):
+        return None
     is_own = isinstance(value, BuiltinFunctionType) or (
         isinstance(value, FunctionType) and value.__globals__ is vars(module)
     )
-    if now is value or not is_own or not _is_of_cell(now):
+    if not is_own or not _is_of_cell(now):
         return None
     return find_sentinel, (value.__module__, name)
 

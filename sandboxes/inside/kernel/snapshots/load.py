@@ -1,6 +1,8 @@
 """Load a snapshot, and of a unit that cannot be loaded, what can be."""
 
+import contextlib
 import importlib
+import io
 import json
 import linecache
 import sys
@@ -15,6 +17,7 @@ from .blobs import THREADS, Blobs, MissingBlobError
 from .buffers import FillingBuffer, blobs_of, patch
 from .partial_loading import load_foreign, load_partially
 from .pickling import load
+from .returning import is_so
 from .save import (
     CELL,
     LAST_RESULT,
@@ -117,7 +120,7 @@ class SnapshotReader:
         for part, unit in zip(parts, content["variables"]["units"], strict=True):
             for number, (target, buffer) in enumerate(zip(part.buffers, unit["buffers"], strict=True)):
                 view, place = memoryview(target), (part.names[0], number)
-                self._taking.buffers.learn(place, buffer, digests[place])
+                self._taking.buffers.learn(place, buffer, filling[place].sizes, digests[place])
                 patch(view, buffer, named, self._blobs, cache)
                 for at, size, pack, start in buffer.get("patches", ()):
                     self._taking.packs.learn_patch(view[at : at + size], (named[pack], start))
@@ -145,6 +148,7 @@ class SnapshotReader:
             with memory.without_collections():
                 failed = modules.import_again([name for name in imported if name not in unused])
             modules.name_again(early.get("names", {}))
+            self._undo_writing(content["files"], imported)
             kept: dict[str, Any] = {}
             foreign = [part for part in parts if part.has_code and content["cache_tag"] != manifest.cache_tag()]
             parts = [part for part in parts if part not in foreign]
@@ -181,6 +185,18 @@ class SnapshotReader:
             versions=[*_differences(content, unused), *self._defined_again()],
             futures=early["futures"],
         )
+
+    def _undo_writing(self, files: dict[str, Any], imported: list[str]) -> None:
+        """Make the workspace as it was once more, where modules of it have changed files when they were imported."""
+        own = modules.workspace_modules(self._taking.files.root, imported)
+        if not own:
+            return
+        for value in (value for module in own.values() for value in list(vars(module).values())):
+            if isinstance(value, io.IOBase):
+                with contextlib.suppress(Exception):  # one that is closed, or the user's
+                    value.flush()
+        if not is_so(self._taking.files, files):
+            self._taking.files.restore(files, self._blobs)
 
     def _defined_again(self) -> list[str]:
         if not self._again:

@@ -6,8 +6,9 @@ import json
 import platform
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from .blobs import Blobs, MissingBlobError, Spool, hash_of
@@ -104,20 +105,36 @@ def cut_by_content(data: memoryview) -> list[memoryview]:
     return [piece for piece in pieces if len(piece)]
 
 
-class Packs:
-    """Finds places for streams; knows where those of earlier snapshots are, and pieces of them."""
+@dataclass(slots=True)
+class _Cut:
+    """How a stream is cut."""
 
-    def __init__(self) -> None:
+    pieces: list[tuple[str, int]]
+    """Their names and sizes."""
+    runs: list[tuple[str, int, int]] | None = None
+    """Where the last snapshot has them; None: not in packs."""
+
+
+class Packs:
+    """Finds places for streams; knows where those of earlier snapshots are, and pieces of them.
+
+    Args:
+        digest: A hash function that is faster than that of names; None: there is none.
+    """
+
+    def __init__(self, digest: Callable[[memoryview], bytes] | None = None) -> None:
+        self._digest: Callable[[memoryview], bytes | str] = digest or hash_of
         self._known: dict[str, Spot] = {}
-        self._cuts: dict[str, list[tuple[str, int]]] = {}
-        """By the hash of a stream, the names and sizes of its pieces: what has not changed is not cut again."""
-        self._waiting: tuple[dict[str, Spot], dict[str, list[tuple[str, int]]]] = {}, {}
+        self._cuts: dict[bytes | str, _Cut] = {}
+        """By a digest of a stream: what has not changed is not cut, hashed and looked for again."""
+        self._waiting: tuple[dict[str, Spot], dict[bytes | str, _Cut]] = {}, {}
         self._read: list[tuple[bytes | memoryview, Place, list[str]]] = []
         """Streams of a restored snapshot; they are cut by the next one, when NumPy is there if it is used."""
 
     def learn_patch(self, data: memoryview, spot: Spot) -> None:
         """Note where a restored snapshot has a patch, which is not cut."""
         self._known[hash_of(data)] = spot
+        self._cuts = {}
 
     def learn(self, data: bytes | memoryview, place: Place, packs: list[str]) -> None:
         """Note where a restored snapshot has a stream."""
@@ -145,71 +162,90 @@ class Packs:
             Their places, in their order, and the packs that these name by number. What is known of new packs counts
             only once `settle` is called.
         """
-        for read_stream in self._read:
-            self._learn(*read_stream)
-        self._read = []
-        cuts: dict[str, list[tuple[str, int]]] = {}
-        named = [self._pieces(data, cuts) if len(data) <= SMALL else [] for data in streams]
-        pieces = {name for cut in named if len(cut) > 1 for name, _ in cut}
-        small = {cut[0][0] for cut in named if len(cut) == 1} - pieces
-        named += [[(hash_of(data), data)] for data in patches]
-        live = self._live(named)
-        fresh: dict[str, memoryview] = {}
-        for name, piece in itertools.chain.from_iterable(named):
-            if name not in live:
-                fresh[name] = piece
-        if not patches and sum(map(len, fresh.values())) <= IN_MANIFEST and fresh.keys() <= small:
+        if self._read:
+            for read_stream in self._read:
+                self._learn(*read_stream)
+            self._read, self._cuts = [], {}
+        digests = [self._digest(data) if len(data) <= SMALL else "" for data in streams]
+        cuts = [self._cut(data, digest) for data, digest in zip(streams, digests, strict=True)]
+        cuts += [_Cut([(hash_of(data), len(data))]) for data in patches]
+        content = [*streams, *patches]
+        live, is_all = self._live(cuts)
+        fresh = _fresh(content, cuts, live)
+        names = {name for cut in cuts if len(cut.pieces) > 1 for name, _ in cut.pieces} if fresh else set()
+        if not patches and sum(map(len, fresh.values())) <= IN_MANIFEST and names.isdisjoint(fresh):
             fresh = {}
         if fresh:
             pack = spool.put(b"".join(fresh.values()))
             ends = itertools.accumulate(map(len, fresh.values()), initial=0)
             live.update({name: (pack, at) for name, at in zip(fresh, ends, strict=False)})
-        self._waiting = live, cuts
+        now = [_Cut(cut.pieces, cut.runs if is_all and cut.runs else _runs(cut.pieces, live)) for cut in cuts]
+        self._waiting = live, {digest: cut for digest, cut in zip(digests, now, strict=False) if digest}
         packs = sorted({pack for pack, _ in live.values()})
         numbers = {pack: number for number, pack in enumerate(packs)}
         places: list[Place] = []
-        for data, cut in zip([*streams, *patches], named, strict=True):
-            if not cut:
+        for data, cut in zip(content, now, strict=True):
+            if not cut.pieces:
                 places.append({"blobs": spool.put_all(cut_evenly(data)), "size": len(data)})
-            elif cut[0][0] not in live:
+            elif cut.runs is None:
                 places.append({"text": bytes(data).decode("latin-1"), "size": len(data)})
             else:
-                runs = _joined([(*live[name], len(piece)) for name, piece in cut])
-                places.append(_place([[numbers[pack], at, size] for pack, at, size in runs], len(data)))
+                places.append(_place([[numbers[pack], at, size] for pack, at, size in cut.runs], len(data)))
         return places, packs
 
-    def _pieces(self, data: memoryview, cuts: dict[str, list[tuple[str, int]]]) -> list[tuple[str, memoryview]]:
-        """The pieces of a stream by their names; how it is cut is noted in `cuts`."""
-        whole = hash_of(data)
-        if len(data) < WHOLE:
-            return [(whole, data)]
-        if (known := self._cuts.get(whole)) is None:
-            known = [(hash_of(piece), len(piece)) for piece in cut_by_content(data)]
-        cuts[whole] = known
-        ends = list(itertools.accumulate(size for _, size in known))
-        return [(name, data[end - size : end]) for (name, size), end in zip(known, ends, strict=True)]
+    def _cut(self, data: memoryview, digest: bytes | str) -> _Cut:
+        """How a stream is cut; into no pieces where it is large."""
+        if not digest:
+            return _Cut([])
+        if (known := self._cuts.get(digest)) is None:
+            known = _Cut([(hash_of(piece), len(piece)) for piece in cut_by_content(data)])
+        return known
 
-    def _live(self, named: list[list[tuple[str, memoryview]]]) -> dict[str, Spot]:
-        """Where pieces are already, without those that are to be written anew to have them at fewer places."""
-        sizes = {name: len(piece) for name, piece in itertools.chain.from_iterable(named)}
-        live = {name: self._known[name] for name in sizes if name in self._known}
+    def _live(self, cuts: list[_Cut]) -> tuple[dict[str, Spot], bool]:
+        """Where pieces are already, without those that are to be written anew to have them at fewer places.
+
+        Returns:
+            Places by name, and whether there are no others that are known.
+        """
+        sizes = dict(itertools.chain.from_iterable(cut.pieces for cut in cuts))
+        known = {name: self._known[name] for name in sizes if name in self._known}
+        live = known
         if len({pack for pack, _ in live.values()}) >= MAX_PACKS:
             needed: Counter[str] = Counter()
             for name, (pack, _) in live.items():
                 needed[pack] += sizes[name]
             large = {pack for pack, _ in needed.most_common(MAX_PACKS // 2)}
             live = {name: spot for name, spot in live.items() if spot[0] in large}
-        for cut in named:
-            if len(cut) > MAX_RUNS:
-                spots = [(*live.get(name, ("", 0)), len(piece)) for name, piece in cut]
+        for cut in cuts:
+            if len(cut.pieces) > MAX_RUNS and not (cut.runs and len(cut.runs) <= MAX_RUNS and live is known):
+                spots = [(*live.get(name, ("", 0)), size) for name, size in cut.pieces]
                 if len(_joined(spots)) > MAX_RUNS:
-                    for name, _ in cut:
-                        live.pop(name, None)
-        return live
+                    anew = {name for name, _ in cut.pieces}
+                    live = {name: spot for name, spot in live.items() if name not in anew}
+        return live, len(live) == len(known)
 
     def settle(self) -> None:
         """The snapshot was written: its packs may be named by the next."""
         self._known, self._cuts = self._waiting
+
+
+def _fresh(content: list[memoryview], cuts: list[_Cut], live: dict[str, Spot]) -> dict[str, memoryview]:
+    """The pieces that are nowhere yet, by name."""
+    fresh: dict[str, memoryview] = {}
+    for data, cut in zip(content, cuts, strict=True):
+        end = 0
+        for name, size in cut.pieces:
+            end += size
+            if name not in live:
+                fresh[name] = data[end - size : end]
+    return fresh
+
+
+def _runs(pieces: list[tuple[str, int]], live: dict[str, Spot]) -> list[tuple[str, int, int]] | None:
+    """Where the pieces of a stream are; None: not in packs."""
+    if not pieces or pieces[0][0] not in live:
+        return None
+    return _joined([(*live[name], size) for name, size in pieces])
 
 
 def _joined(spots: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:

@@ -40,13 +40,22 @@ def address(buffer: Any) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(buffer)) if len(buffer) else 0
 
 
+_held_off: list[bool] = []
+"""For each block in which collections are held off, whether they were on before."""
+
+
+def is_collecting() -> bool:
+    """Whether garbage is looked for, as cells have it."""
+    return _held_off[0] if _held_off else gc.isenabled()
+
+
 @contextmanager
 def without_collections() -> Iterator[None]:
     """For the time of the block nothing is looked through for garbage, if it is at all."""
-    enabled = gc.isenabled()
+    _held_off.append(gc.isenabled())
     gc.disable()
     try:
         yield
     finally:
-        if enabled:
+        if _held_off.pop():
             gc.enable()

@@ -21,8 +21,10 @@ PRESENT = "<present>"
 """The names that a module, and each of its classes, has: what is not among them was deleted."""
 MODULES = "<modules>"
 """The variables of a module that are modules, each with the name of that: a cell may have put them there."""
-CELLS, MEMBER = "<cells>", "<member>"
-"""What the variables of a closure hold; and what a member of an enumeration has been given."""
+CELLS = "<cells>"
+"""What the variables of a closure hold."""
+MEMBERS = "<members>"
+"""What the members of an enumeration have for attributes: name of the member → attributes."""
 PLAIN = frozenset({str, int, float, bool, complex, bytes, type(None)})
 DATA = PLAIN | {list, dict, set, frozenset, tuple, bytearray}
 """Types of values that no file's import can be recognised by: they are kept without a second look."""
@@ -62,10 +64,10 @@ def _capture(
         elif _is_own(value, module, below):
             if kind is FunctionType:
                 _capture_function(below, value, found)
-            elif issubclass(value, enum.Enum):
-                _capture_members(below, value, found)
-            else:
+            elif not issubclass(value, enum.Enum):
                 _capture(module, below, vars(value), value, found, present)
+            elif attributes := _attributes_of_members(value):
+                found[below, MEMBERS] = attributes
         else:
             if not _is_importable(value) and not _is_made_by_file(value, module, owner):
                 found[path, name] = value
@@ -75,12 +77,12 @@ def _capture(
                 _capture_function(below, value, found)
 
 
-def _capture_members(path: str, kind: Any, found: dict[Key, Any]) -> None:
-    """What members of an enumeration have been given."""
-    for name, member in kind.__members__.items():
-        own = {key: value for key, value in getattr(member, "__dict__", {}).items() if key not in OF_ENUM}
-        if own:
-            found[path, f"{MEMBER}{name}"] = own
+def _attributes_of_members(kind: Any) -> dict[str, dict[str, Any]]:
+    known = {
+        name: {key: one for key, one in getattr(member, "__dict__", {}).items() if key not in OF_ENUM}
+        for name, member in kind.__members__.items()
+    }
+    return {name: attributes for name, attributes in known.items() if attributes}
 
 
 def _capture_function(path: str, function: FunctionType, found: dict[Key, Any]) -> None:
@@ -188,21 +190,26 @@ def restore(module: ModuleType, kept: dict[Key, Any]) -> None:
             _bind_modules(module, value)
             continue
         owner, function = _find(module, path)
-        if name == "__dict__" and path and isinstance(function, FunctionType):
+        if name == MEMBERS:
+            _give_to_members(owner, value)
+        elif name == "__dict__" and path and isinstance(function, FunctionType):
             for extra in [one for one in vars(function) if not one.startswith("__") and one not in value]:
                 del function.__dict__[extra]
             function.__dict__.update(value)
         elif name == CELLS and isinstance(function, FunctionType):
             _fill(function, value)
-        elif name.startswith(MEMBER):
-            if member := getattr(owner, "__members__", {}).get(name.removeprefix(MEMBER)):
-                vars(member).update(value)
         elif name in ("__defaults__", "__kwdefaults__") and isinstance(function, FunctionType):
             setattr(function, name, value)
         elif isinstance(owner, type):
             type.__setattr__(owner, name, value)
         elif owner is not None:
             setattr(owner, name, value)
+
+
+def _give_to_members(kind: Any, given: dict[str, dict[str, Any]]) -> None:
+    for member, attributes in given.items():
+        if isinstance(kind, enum.EnumType) and member in kind.__members__:
+            kind.__members__[member].__dict__.update(attributes)
 
 
 def _delete_others(module: ModuleType, present: dict[str, list[str]]) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Collection
 from types import ModuleType
 from typing import Any
 
-from .namespaces import is_made
+from ..dict_contents import DictContents, is_alone
+from .namespaces import is_made, is_made_by_cell
 from .singletons import is_of_session
 from .units import reason_of
 
@@ -40,6 +41,7 @@ class ImportedModules:
     def __init__(self, root: str) -> None:
         self._root = root
         self._before: frozenset[str] = frozenset()
+        self._contents = DictContents({})
         self._names: list[str] = []
         self._modules: list[Any] = []
         self.imported: list[str] = []
@@ -62,18 +64,26 @@ class ImportedModules:
             preloaded: Names of modules that count as imported by the session, and come first.
             before: Those that were there when it began.
         """
+        alone = is_alone()
+        if before is self._before and sys.modules is self._contents.space and alone and self._contents.is_same():
+            return
         names, modules = list(sys.modules), list(sys.modules.values())
         same = before is self._before and names == self._names and len(modules) == len(self._modules)
-        if same and all(map(operator.is_, modules, self._modules)):
+        same = same and all(map(operator.is_, modules, self._modules))
+        self._before, self._names, self._modules = (
+            before,
+            names,
+            modules,
+        )  # held as long as their addresses are compared
+        self._contents = DictContents(sys.modules)
+        if alone:
+            self._contents.remember()
+        if same:
             return
-        self._before, self._names, self._modules = before, names, modules
         self.imported = [*preloaded, *imported(before)]
-        self.made = {name: one for name, one in zip(names, modules, strict=True) if name not in before and is_made(one)}
-        self.other_names = {
-            name: other
-            for name, one in zip(names, modules, strict=True)
-            if name not in before and (other := _other_name(name, one)) != name
-        }
+        new = [(name, one) for name, one in zip(names, modules, strict=True) if name not in before]
+        self.made = {name: one for name, one in new if is_made_by_cell(one)}
+        self.other_names = {name: other for name, one in new if (other := _other_name(name, one)) != name}
         self.of_workspace = workspace_modules(self._root, self.imported)
         self.versions = versions(self.imported)
         self.written = json.dumps(self.imported).encode()
@@ -91,7 +101,7 @@ def imported(before: frozenset[str]) -> list[str]:
     for name, module in list(sys.modules.items()):
         spec: Any = getattr(module, "__spec__", None)
         ours = name in before or name.startswith("stepwell_") or name == "__mp_main__"
-        if not ours and spec is not None and getattr(spec, "name", None) == name and not is_made(module):
+        if not ours and spec is not None and getattr(spec, "name", None) == name and not is_made_by_cell(module):
             found.append(name)
     return found
 

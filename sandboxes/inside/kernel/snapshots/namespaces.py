@@ -1,30 +1,65 @@
 """Modules that no file made, and namespaces of `exec`: what is defined in them keeps them for its globals."""
 
 import builtins
+import os
 import sys
 from collections.abc import Iterable
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from .functions import is_of_own_loader, state_of
-from .singletons import CurrentSession
+from .singletons import CurrentSession, is_of_session
 
-MADE_BY_FILE = ("__spec__", "__loader__")
+
+class Detached:
+    """Modules of the session that no import would make again: their file is gone, or another one has their name."""
+
+    known: ClassVar[dict[int, ModuleType]] = {}
+    """By identity."""
+
+    @classmethod
+    def look(cls, imported: dict[str, ModuleType], values: dict[str, Any]) -> None:
+        """Find them.
+
+        Args:
+            imported: Those that were imported from files of the session.
+            values: Its variables.
+        """
+        gone = [one for one in imported.values() if not os.path.exists(str(one.__file__)) and not _is_archived(one)]
+        held = [one for one in values.values() if type(one) is ModuleType]
+        gone += [one for one in held if sys.modules.get(one.__name__) is not one and is_of_session(_file_of(one))]
+        cls.known = {id(one): one for one in gone}
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """The names under which an import would find them, if it found them."""
+        return [one.__name__ for one in cls.known.values() if sys.modules.get(one.__name__) is one]
+
+
+def _is_archived(module: ModuleType) -> bool:
+    return os.path.exists(str(getattr(module.__loader__, "archive", "")))
+
+
+def _file_of(module: ModuleType) -> Any:
+    return vars(module).get("__file__")
 
 
 def is_made(module: Any) -> bool:
+    """Whether a module was made by a cell or by a loader of one, and not by importing a file, or cannot be imported."""
+    return id(module) in Detached.known or is_made_by_cell(module)
+
+
+def is_made_by_cell(module: Any) -> bool:
     """Whether a module was made by a cell, or by a loader that a cell has written, and not by importing a file."""
-    kind = type(module)
-    if not issubclass(kind, ModuleType) or module is CurrentSession.main:
-        return False
-    if kind is not ModuleType and kind.__module__ != "__main__":
+    kind: Any = type(module)
+    if kind is not ModuleType and not (issubclass(kind, ModuleType) and kind.__module__ == "__main__"):
         return False
     space = ModuleType.__getattribute__(module, "__dict__")
-    if space.get("__file__") is not None:
+    if space.get("__file__") is not None:  # most have one, and this is asked of all
         return False
-    if all(space.get(name) is None for name in MADE_BY_FILE):
+    if space.get("__spec__") is None and space.get("__loader__") is None:
         name: object = space.get("__name__")
-        return name != "__main__"
+        return name != "__main__" and module is not CurrentSession.main
     return is_of_own_loader(space)
 
 
@@ -40,7 +75,7 @@ def registered(made: dict[str, ModuleType], sources: list[str]) -> dict[str, Mod
 
 def made_modules() -> dict[int, ModuleType]:
     """Those that are known: identity of their variables → module."""
-    values = [*sys.modules.values(), *CurrentSession.main.__dict__.values()]
+    values = [*sys.modules.values(), *CurrentSession.main.__dict__.values(), *Detached.known.values()]
     return {id(vars(module)): module for module in values if is_made(module)}
 
 

@@ -16,12 +16,21 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ..dict_contents import (
+    DICT_KEYS,
+    DICT_VALUES,
+    NEWEST,
+    OF_TEXTS,
+    OLDEST,
+    TABLE_COUNT,
+    TABLE_INDICES,
+    TABLE_KINDS,
+    WORD,
+)
 from .block_digests import TRACKED
 from .memo_table import BITS
 from .written_pages import PAGE
 
-OLDEST, NEWEST = (3, 11), (3, 14)
-"""The versions of CPython whose layout is known and was tried."""
 LEVELS = 64
 """How deep objects may lie in each other; each level is one round through all of it."""
 BATCH = 1 << 14
@@ -30,7 +39,6 @@ MOST_TRIED = 10_000
 """Entries of the known objects that are tried; none has nearly as many."""
 PROBES = 1_024
 """Pages that one system call is asked about."""
-WORD = 8
 WORDS = PAGE // WORD
 """Words of a page."""
 SPACE = 1 << 47
@@ -41,15 +49,11 @@ TYPE, SIZE = 8, 16
 """Places in an object: its type, after the count of references; and its size."""
 TUPLE_ITEMS = 32 if sys.version_info >= (3, 14) else 24
 """Where the items of a tuple begin: from 3.14 on after its hash, which asking for it writes and which is no change."""
-LIST_ITEMS, BYTES_DATA, SET_MASK, SET_TABLE, DICT_KEYS, DICT_VALUES = 24, 32, 32, 40, 32, 40
+LIST_ITEMS, BYTES_DATA, SET_MASK, SET_TABLE = 24, 32, 32, 40
 SET_FINGER = 56
 """Where a set says which item the next `pop` gives: that may be all that a `pop` and an `add` have changed."""
 TEXT_STATE, TEXT_COMPACT, TEXT_ASCII = 32, 5, 6
 """Where a text says what it is, and the bits of that."""
-TABLE_KINDS, TABLE_COUNT, TABLE_INDICES = 8, 24, 32
-"""Places in the table of a dict: its sizes and kind, how many entries it has had, and its index."""
-GENERAL, OF_TEXTS = 0, 1
-"""Kinds of tables: entries of hash, key and value; of key and value."""
 DELETED = (1 << 64) - 1
 """In the place of the hash of what was taken out of a set."""
 HAS_TAG = sys.version_info >= (3, 12)

@@ -1,6 +1,8 @@
 """Open files: reopened at their position, and never truncated."""
 
 import contextlib
+import ctypes
+import functools
 import io
 import os
 from pickle import PicklingError
@@ -36,13 +38,31 @@ def reduce_file(pickler: Any, file: Any) -> Any:
     name = _name(file)
     shown = "" if isinstance(name, str) and os.path.isabs(name) else name
     opened_as = getattr(file, "mode", "") if text else ""
-    more = (shown, opened_as) if opened_as not in ("", mode) else (shown,)
+    more: tuple[Any, ...] = (shown, opened_as) if opened_as not in ("", mode) else (shown,)
+    if text and file.write_through:
+        more = (shown, opened_as, True)
     return open_file, (portable_path(path), mode, place, settings, text and file.line_buffering, buffered, *more)
+
+
+def reduce_text(pickler: Any, file: Any) -> Any:
+    """Text of a class of its own, which may take itself apart; how far it was read is what it then forgets."""
+    reduced = file.__reduce_ex__(5)
+    if file.closed or not isinstance(reduced, tuple) or len(reduced) > 2:
+        return reduced
+    return *reduced, file.tell(), None, None, set_position
+
+
+def set_position(file: Any, place: int) -> None:
+    """Go on where it was."""
+    file.seek(place)
 
 
 def _path(file: Any) -> Any:
     """Where it is now: the name that it was opened with says that only until the working directory changes."""
     name = _name(file)
+    if isinstance(name, int):  # it was opened by the number of a descriptor
+        with contextlib.suppress(OSError):
+            return os.readlink(f"/proc/self/fd/{file.fileno()}")
     if not isinstance(name, str) or os.path.isabs(name):
         return name
     opened = os.fstat(file.fileno())
@@ -53,8 +73,36 @@ def _path(file: Any) -> Any:
     return name
 
 
+NEWLINES = (None, "", "\n", "\r", "\r\n")
+WORD = ctypes.sizeof(ctypes.c_void_p)
+
+
 def _newline(file: Any) -> str | None:
-    return getattr(file, "_newline", None)
+    """What a text file was given for `newline`, which it keeps and does not tell."""
+    place = _place_of_newline()
+    return None if place is None else _text_at(file, place)
+
+
+def _text_at(file: Any, place: int) -> Any:
+    held = ctypes.c_void_p.from_address(id(file) + place).value
+    return None if held is None else ctypes.cast(held, ctypes.py_object).value
+
+
+@functools.cache
+def _place_of_newline() -> int | None:
+    """Where CPython has it, behind the beginning of the object; None: in this Python it is not to be found."""
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(io.TextIOWrapper(io.BytesIO(), "ascii", newline=one)) for one in NEWLINES]
+        # Texts of at most one character exist once, so their places are known; only then is the last one looked at.
+        known = [None if one is None else id(one) for one in NEWLINES[:-1]]
+        places = [
+            place
+            for place in range(object.__basicsize__, io.TextIOWrapper.__basicsize__ - WORD + 1, WORD)
+            if [ctypes.c_void_p.from_address(id(file) + place).value for file in files[:-1]] == known
+        ]
+        if len(places) == 1 and _text_at(files[-1], places[0]) == NEWLINES[-1]:
+            return places[0]
+    return None
 
 
 def _name(file: Any) -> Any:
@@ -101,6 +149,7 @@ def open_file(
     buffered: bool,
     name: str = "",
     opened_as: str = "",
+    write_through: bool = False,
 ) -> Any:
     """Open a file where it was; one that was being written is written on, not begun again."""
     path, encoding, (errors, newline) = found(path), settings[0], settings[1:]
@@ -120,6 +169,8 @@ def open_file(
         raw.name = name
     if opened_as:
         file.mode = opened_as
+    if write_through:
+        file.reconfigure(write_through=True)
     file.seek(place)
     return file
 
@@ -130,14 +181,29 @@ def _reopen(path: str, flags: int) -> int:
 
 def closed_file(kind: str, name: Any, mode: str, settings: Any) -> Any:
     """A file that is closed, as most are that a variable still names."""
-    raw = io.FileIO(os.devnull, "r")
+    mode_of_raw = mode.replace("x", "w") if mode.rstrip("+") in ("r", "w", "a", "x") else "r"
+    raw = io.FileIO(os.devnull, mode_of_raw)
     raw.name = name
     file: Any = raw
     if kind != "FileIO":
-        file = io.BufferedReader(raw)
+        file = _buffered(mode_of_raw)(raw)
     if kind == "TextIOWrapper":
         encoding, errors, newline = settings
         file = io.TextIOWrapper(file, encoding=encoding, errors=errors, newline=newline)
         file.mode = mode
     file.close()
     return file
+
+
+def _buffered(mode: str) -> Any:
+    return io.BufferedRandom if "+" in mode else io.BufferedReader if "r" in mode else io.BufferedWriter
+
+
+def open_image(path: str, frame: int, info: Any) -> Any:
+    """An image at one of its frames, as snapshots had it before `pictures.py` was there."""
+    import PIL.Image
+
+    image = PIL.Image.open(found(path))
+    image.seek(frame)
+    image.info = info
+    return image

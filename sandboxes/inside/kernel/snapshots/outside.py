@@ -9,7 +9,7 @@ import stat
 from typing import Any
 
 from .blobs import Blobs, Spool
-from .files import Entry, FileTable
+from .files import Entry, FileTable, is_below
 
 FOLDERS = ("TMPDIR", "HOME")
 """The variables of the environment that name these folders."""
@@ -40,13 +40,9 @@ def names_in(environment: dict[str, str], own: str = "") -> dict[str, frozenset[
             names = frozenset(os.listdir(folder))
         except OSError:  # there is none, or it is nobody's to read
             continue
-        is_own = own not in ("", "/") and _is_below(os.path.realpath(own), os.path.realpath(folder))
+        is_own = own not in ("", "/") and is_below(os.path.realpath(own), os.path.realpath(folder))
         found[variable] = frozenset() if is_own else names
     return found
-
-
-def _is_below(folder: str, path: str) -> bool:
-    return os.path.join(path, "").startswith(os.path.join(folder, ""))
 
 
 class OutsideTable(FileTable):
@@ -57,6 +53,8 @@ class OutsideTable(FileTable):
         foreign: Names in it that are not the session's.
         caches: Paths of folders of programs.
     """
+
+    place = "its folder"
 
     def __init__(self, root: str, foreign: frozenset[str], caches: frozenset[str] = frozenset()) -> None:
         super().__init__(root)
@@ -70,21 +68,6 @@ class OutsideTable(FileTable):
         if first in OF_PROGRAMS or first in self._foreign or first in self._too_large or first in self._caches:
             return True
         return first.startswith(FOLDERS_OF_PROGRAMS) and os.path.isdir(os.path.join(self._root, first))
-
-    def can_lead_to(self, target: str, full: str) -> bool:
-        """Whether a link may be kept; one to a place in the same folder may be absolute."""
-        return _is_below(os.path.realpath(self._root), os.path.realpath(full))
-
-    def link(self, full: str) -> Entry:
-        """A link; an absolute one from where the folder is, which has another place in another sandbox."""
-        entry = super().link(full)
-        if os.path.isabs(entry["link"]) and _is_below(self._root, entry["link"]):
-            return {"link": os.path.relpath(entry["link"], self._root), "absolute": True}
-        return entry
-
-    def target(self, entry: Entry) -> str:
-        """Where a link leads."""
-        return os.path.join(self._root, entry["link"]) if entry.get("absolute") else super().target(entry)
 
     def adopt(self, wanted: dict[str, Entry]) -> None:
         """Take what a snapshot has for the session's own."""
@@ -154,7 +137,7 @@ class OutsideFiles:
         self.tables = {
             variable: OutsideTable(environment[variable], names, caches)
             for variable, names in before.items()
-            if not _is_below(environment[variable], workspace)
+            if not is_below(environment[variable], workspace)
         }
 
     def sizes(self) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import contextvars
+import ctypes
 import datetime
 import functools
 import io
@@ -25,6 +26,7 @@ from types import (
     CodeType,
     FunctionType,
     GeneratorType,
+    GetSetDescriptorType,
     MappingProxyType,
     ModuleType,
     TracebackType,
@@ -41,6 +43,8 @@ from . import (
     contexts,
     descriptors,
     drawing,
+    duckdb_connections,
+    duckdb_databases,
     errors,
     functions,
     generators,
@@ -48,17 +52,20 @@ from . import (
     instances,
     iterators,
     library_patches,
+    library_registers,
     namespaces,
     opened,
+    pictures,
     references,
     refusing,
     set_order,
+    shared_memory,
     singletons,
     tables,
     views,
 )
 from .functions import home_of, reduce_function
-from .identity import WRITTEN, LoadedNans, WrittenNans, find_sentinel, is_nan, known_nans, sentinel_reducer
+from .identity import WRITTEN, LoadedNans, WrittenNans, find_sentinel, known_nans, sentinel_reducer
 from .manifest import Place
 from .memo_table import MemoTable
 from .singletons import CurrentSession
@@ -70,7 +77,9 @@ VIEWS = ("keys", "values", "items")
 
 BUILT_IN: dict[type, Reduce] = {
     ModuleType: namespaces.reduce_module,
+    duckdb_databases.Database: duckdb_connections.reduce_database,
     BuiltinFunctionType: library_patches.reduce_builtin,
+    library_registers.Unkept: library_registers.reduce_unkept,
     CellType: functions.reduce_cell,
     type(functools.lru_cache(lambda: None)): caches.reduce_cached,
     typing.NewType: functions.reduce_new_type,
@@ -83,9 +92,11 @@ BUILT_IN: dict[type, Reduce] = {
     re.Match: refusing.reduce_match,
     memoryview: refusing.reduce_memoryview,
     struct.Struct: refusing.reduce_struct,
+    type(ctypes.Array): refusing.reduce_c_type,
     **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
     **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
     MappingProxyType: views.reduce_proxy,
+    GetSetDescriptorType: attributes.reduce_descriptor,
     weakref.ReferenceType: references.reduce_reference,
     weakref.ProxyType: views.reduce_weak_proxy,
     weakref.CallableProxyType: views.reduce_weak_proxy,
@@ -117,27 +128,37 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("numpy", "matrix", arrays.reduce_subclass),
     ("numpy", "recarray", arrays.reduce_subclass),
     ("numpy", "void", arrays.reduce_record),
+    ("numpy", "record", arrays.reduce_record),
     ("pandas._libs.internals", "BlockValuesRefs", tables.reduce_refs),
     ("pandas.core.internals.managers", "SingleBlockManager", tables.reduce_series_manager),
     ("pandas.arrays", "ArrowStringArray", tables.reduce_arrow_backed),
     ("pandas.arrays", "ArrowExtensionArray", tables.reduce_arrow_backed),
     ("pandas", "ArrowDtype", tables.reduce_arrow_dtype),
     ("pandas", "StringDtype", tables.reduce_string_dtype),
+    ("pyarrow", "Buffer", shared_memory.reduce_buffer),
     ("polars", "DataFrame", tables.reduce_polars_frame),
     ("polars", "Series", tables.reduce_polars_series),
     ("polars", "LazyFrame", tables.reduce_polars_query),
     ("polars", "Expr", tables.reduce_polars_query),
     ("matplotlib.cbook", "CallbackRegistry", drawing.reduce_callbacks),
-    ("duckdb", "DuckDBPyConnection", connections.reduce_duckdb),
+    ("duckdb", "DuckDBPyConnection", duckdb_connections.reduce_duckdb),
 )
 
 BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("pandas._libs.internals", "Block", tables.reduce_block),
     ("pandas._libs.arrays", "NDArrayBacked", tables.reduce_backed),
     ("pandas", "Index", tables.reduce_index),
+    ("pandas.core.generic", "NDFrame", tables.reduce_frame),
     ("numpy", "ndarray", arrays.reduce_users),
     ("numpy", "generic", arrays.reduce_scalar),
+    ("numpy.random", "Generator", arrays.reduce_generator),
     ("pytz", "BaseTzInfo", tables.reduce_timezone),
+    ("PIL.Image", "Image", pictures.reduce_picture),
+    ("PIL.ImageFont", "FreeTypeFont", pictures.reduce_font),
+    ("pyarrow", "ResizableBuffer", refusing.refuse("a buffer of arrow that can be resized")),
+    ("pyarrow", "MemoryPool", library_registers.reduce_pool),
+    ("scipy.spatial", "cKDTree", arrays.reduce_tree),
+    ("scipy.stats._unuran.unuran_wrapper", "Method", refusing.reduce_sampler),
     ("sqlite3", "Connection", connections.reduce_sqlite),
     ("builtins", "BaseException", errors.reduce_error),
     ("builtins", "property", descriptors.reduce_property),
@@ -148,8 +169,9 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("logging", "Logger", refusing.reduce_logger),
     ("unittest.mock", "NonCallableMock", instances.reduce_mock),
     ("weakref", "ReferenceType", references.reduce_reference),
+    ("io", "TextIOWrapper", opened.reduce_text),
     ("functools", "partialmethod", functions.reduce_partial_method),
-    ("weakref", "finalize", refusing.refuse("a finalizer of an object")),
+    ("weakref", "finalize", views.reduce_finalizer),
     ("threading", "Thread", refusing.refuse("a thread")),
     ("subprocess", "Popen", refusing.refuse("a child process")),
     ("multiprocessing.process", "BaseProcess", refusing.refuse("a child process")),
@@ -160,6 +182,34 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("tempfile", "_TemporaryFileCloser", refusing.refuse("a temporary file, which is removed with its session")),
     ("tempfile", "TemporaryDirectory", refusing.refuse("a temporary folder, which is removed with its session")),
 )
+
+
+class _KnownKinds(dict[type, Reduce | None]):
+    """Reducers by type, each looked for when it is first asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(BUILT_IN)
+        for module, name, reduce in EXACT:
+            known = getattr(sys.modules.get(module), name, None)
+            if isinstance(known, type):
+                self[known] = reduce
+        self._bases = [
+            (known, reduce)
+            for module, name, reduce in BASES
+            if isinstance(known := getattr(sys.modules.get(module), name, None), type)
+        ]
+
+    def __missing__(self, kind: type) -> Reduce | None:
+        found = next((reduce for base, reduce in self._bases if issubclass(kind, base)), None)
+        if found is None and (family := containers.family_of(kind)) is not None:
+            found = containers.reducer(family)
+        if found is None and attributes.drops_them(kind):
+            found = attributes.reduce_whole
+        if found is None and attributes.names_them(kind) and not attributes.is_only_forbidden(kind):
+            found = attributes.reduce_with_own
+        found = found or sentinel_reducer(kind) or instances.reducer_of(kind) or attributes.reducer_for(kind)
+        self[kind] = found
+        return found
 
 
 class Reducers:
@@ -185,16 +235,13 @@ class Reducers:
         """Those that say it and were not asked, and caches that were not kept empty."""
         self.named: dict[str, tuple[str, str]] = {}
         """Parts of objects that will not come back, although the objects do: name → type, reason."""
-        self._found: dict[type, Reduce | None] = dict(BUILT_IN)
-        for module, name, reduce in EXACT:
-            known = getattr(sys.modules.get(module), name, None)
-            if isinstance(known, type):
-                self._found[known] = reduce
-        self._bases = [
-            (known, reduce)
-            for module, name, reduce in BASES
-            if isinstance(known := getattr(sys.modules.get(module), name, None), type)
-        ]
+        self.known = _KnownKinds()
+        """The reducer of each type; None: pickle knows what to do."""
+        first, second = cloudpickle().Pickler.dispatch_table.maps
+        self.dispatch_table = {**second, **first}
+        """What cloudpickle and `copyreg` have for types; in one dict, which is asked in a tenth of the time."""
+        self.by_name: dict[int, Any] = {}
+        """Classes and functions of which it is known that they go by their names, by identity."""
 
     def name(self, part: str, kind: str, reason: str) -> None:
         """Name a part of an object that will not come back."""
@@ -205,24 +252,16 @@ class Reducers:
         """The modules that cells have made, by the identity of their variables."""
         return namespaces.made_modules()
 
-    def of(self, kind: type) -> Reduce | None:
-        """The reducer of a type; None: pickle knows what to do."""
-        try:
-            return self._found[kind]
-        except KeyError:
-            pass
-        found = next((reduce for base, reduce in self._bases if issubclass(kind, base)), None)
-        if found is None and (family := containers.family_of(kind)) is not None:
-            found = containers.reducer(family)
-        if found is None and attributes.drops_them(kind):
-            found = attributes.reduce_whole
-        found = found or sentinel_reducer(kind) or instances.reducer_of(kind)
-        self._found[kind] = found
-        return found
+    @functools.cached_property
+    def memory(self) -> shared_memory.OwnedMemory:
+        """Whose memory is where."""
+        return shared_memory.OwnedMemory()
 
 
 LARGE = 16 << 10
 """Bytes from which on a buffer leaves the stream."""
+COPIED = 1 << 16
+"""Objects up to which a copy of a memo is held until it is asked for."""
 
 
 class Stream:
@@ -258,6 +297,7 @@ class Stream:
         reducers.begun.clear()
         self._pickler.memo = self._special
         self._met: int | None = None
+        self._copied: dict[int, tuple[int, Any]] | None = None
         asks = CurrentSession.asks_for_identities
         numbers = {name: value for name, value in items if asks and identities.may_be_one(value)}
         for item in items:
@@ -268,11 +308,11 @@ class Stream:
         for name, number in numbers.items():
             self._pickler.dump((name, identities.Identity(known[number][1]) if number in known else number))
             self.identities |= {number} - known.keys()
-        if set_order.may_have_sets(self.data) and (wanted := set_order.recipes(self._sets())):
+        if set_order.may_have_sets(self.file.getvalue()) and (wanted := set_order.recipes(self._sets())):
             self._met = len(self.table())
             self._pickler.dump(_Arrangement(set_order.arrange, wanted))
         if asks:
-            numbered, others = identities.recipes(self._pickler.memo.copy())
+            numbered, others = identities.recipes(self._all_met())
             self.identities |= others
             if numbered:
                 self._met = len(self.table()) if self._met is None else self._met
@@ -280,7 +320,10 @@ class Stream:
 
     def _sets(self) -> list[Any]:
         """All sets in the memo so far, in the order of the stream: that of the memo is another each time."""
-        sets = [entry for entry in self._pickler.memo.copy().values() if type(entry[1]) in (set, frozenset)]
+        copied = self._pickler.memo.copy()
+        if len(copied) <= COPIED:
+            self._copied = copied
+        sets = [entry for entry in copied.values() if type(entry[1]) in (set, frozenset)]
         return [value for _, value in sorted(sets, key=operator.itemgetter(0))]
 
     @property
@@ -317,9 +360,17 @@ class Stream:
         """Whether an object, if it is in the memo, is not one that every stream names."""
         return identity not in self._special
 
+    @property
+    def is_copied(self) -> bool:
+        """Whether its memo was copied, so that `memo` takes no time."""
+        return self._copied is not None
+
+    def _all_met(self) -> dict[int, tuple[int, Any]]:
+        return self._copied or self._pickler.memo.copy()
+
     def memo(self) -> dict[int, tuple[int, Any]]:
         """All objects in it, by identity, without those that every stream names."""
-        copied: dict[int, tuple[int, Any]] = self._pickler.memo.copy()
+        copied, self._copied = self._all_met(), None
         for identity in self._special:
             copied.pop(identity, None)
         if self.nans is not None:
@@ -328,8 +379,11 @@ class Stream:
 
 
 def _name_in(module: str, function: FunctionType) -> str | None:
-    """The variable of a module that is a function of another name."""
-    return next((name for name, value in vars(sys.modules[module]).items() if value is function), None)
+    """The variable of a module that is a function of another name; None if the module is kept itself."""
+    home = sys.modules[module]
+    if namespaces.is_made(home):
+        return None
+    return next((name for name, value in vars(home).items() if value is function), None)
 
 
 def _function(pickler: Any, value: Any) -> Any:
@@ -347,6 +401,20 @@ def _function(pickler: Any, value: Any) -> Any:
     return namespaces.reduce_function(value, pickler.reducers.made_modules.get(id(space), space))
 
 
+def _reduce_named(pickler: Any, value: Any) -> Any:
+    """A class or a function: by its name, or by value."""
+    if type(value) is FunctionType:
+        reduced = reduce_stub(value) or library_patches.reduce_replaced(value) or _function(pickler, value)
+    else:
+        reduced = cloudpickle().Pickler.reducer_override(pickler, value)
+        if reduced is not NotImplemented and value not in OF_SINGLETONS:
+            pickler.by_value.add(id(value))
+            pickler.has_code = True
+    if reduced is NotImplemented:
+        pickler.by_name[id(value)] = value
+    return reduced
+
+
 @functools.cache
 def _pickler_class(with_nans: bool) -> Any:
     borrowed = cloudpickle()
@@ -359,26 +427,23 @@ def _pickler_class(with_nans: bool) -> Any:
                 buffers.append(buffer)
                 return False
 
+            self.dispatch_table = reducers.dispatch_table  # before it is looked up
             super().__init__(file, protocol=5, buffer_callback=leave)
             self.reducers = reducers
+            self.known, self.by_name = reducers.known, reducers.by_name
             self.by_value: set[int] = set()
             self.has_code = False
 
         def reducer_override(self, value: Any) -> Any:
             kind = type(value)
-            reduce = self.reducers.of(kind)
+            reduce = self.known[kind]
             if reduce is not None:
                 return reduce(self, value)
-            if kind is FunctionType:
-                return reduce_stub(value) or library_patches.reduce_replaced(value) or _function(self, value)
-            reduced = super().reducer_override(value)
-            if reduced is not NotImplemented:
-                if not (isinstance(value, type) and value in OF_SINGLETONS):
-                    self.by_value.add(id(value))
-                    self.has_code = True
-            elif kind is CodeType:
+            if kind is FunctionType or issubclass(kind, type):  # of nothing else cloudpickle has something to say
+                return NotImplemented if id(value) in self.by_name else _reduce_named(self, value)
+            if kind is CodeType:
                 self.has_code = True
-            return reduced
+            return NotImplemented
 
     if not with_nans:
         return Pickler
@@ -386,8 +451,11 @@ def _pickler_class(with_nans: bool) -> Any:
     class NanPickler(Pickler):
         nans: WrittenNans
 
-        def persistent_id(self, value: Any) -> Any:  # it is called for each object, so only where it is needed
-            return self.nans.number(value) if is_nan(value) else None
+        # It is called for each object, so only where it is needed, and it asks no more than it has to.
+        def persistent_id(self, value: Any) -> Any:
+            if type(value) is not float or value == value:
+                return None
+            return self.nans.number(value)
 
     return NanPickler
 

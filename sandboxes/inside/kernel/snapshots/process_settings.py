@@ -1,24 +1,24 @@
 """Settings of the interpreter and of Python's own library that cells may change: only what differs is kept."""
 
-import collections.abc
 import gc
-import operator
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Callable
-from contextlib import suppress
-from types import FunctionType
 from typing import Any
 
 from ..own_library import KERNEL
+from . import hooks, registers
 from .classes import is_users
+from .memory import is_collecting
+from .registers import is_of_cell
 from .singletons import CurrentSession, found, portable_path
 
 DIALECTS = frozenset({"excel", "excel-tab", "unix"})
 LEVELS = {0: "NOTSET", 10: "DEBUG", 20: "INFO", 30: "WARNING", 40: "ERROR", 50: "CRITICAL"}
-PREFIXES = frozenset({"xml", "html", "rdf", "wsdl", "xs", "xsi", "dc"})
-"""Those that Python knows of namespaces of XML."""
+IO_THREADS = 8
+"""Threads that pyarrow has for reading when it is told nothing."""
 CONTEXT = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
 DEFAULT_CONTEXT = (28, "ROUND_HALF_EVEN", -999999, 999999, 1, 0)
 """The values of `decimal.DefaultContext`, as the documentation has them."""
@@ -39,12 +39,13 @@ def _umask() -> int:
 
 
 def _garbage() -> Any:
-    return gc.isenabled(), gc.get_threshold()
+    return is_collecting(), gc.get_threshold(), gc.get_debug()
 
 
 def _set_garbage(before: Any) -> None:
     (gc.enable if before[0] else gc.disable)()
     gc.set_threshold(*before[1])
+    gc.set_debug(before[2] if len(before) > 2 else 0)  # earlier snapshots do not have it
 
 
 def _no_bytecode(before: bool) -> None:
@@ -62,6 +63,7 @@ def _set_locale(before: str) -> None:
 
 
 SIMPLE: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
+    **hooks.SIMPLE,
     "umask": ("os", _umask, os.umask),
     "garbage collection": ("gc", _garbage, _set_garbage),
     "switch interval": ("sys", sys.getswitchinterval, sys.setswitchinterval),
@@ -110,6 +112,18 @@ def _types() -> Any:
 def _set_types(before: Any) -> None:
     for end, kind in before.items():
         sys.modules["mimetypes"].add_type(kind, end)
+
+
+def _pools() -> Any:
+    """The sizes of its pools of threads, where they are not as many as it takes by itself."""
+    library: Any = sys.modules["pyarrow"]
+    now = library.cpu_count(), library.io_thread_count()
+    return None if now == (len(os.sched_getaffinity(0)), IO_THREADS) else now
+
+
+def _set_pools(before: Any) -> None:
+    sys.modules["pyarrow"].set_cpu_count(before[0])
+    sys.modules["pyarrow"].set_io_thread_count(before[1])
 
 
 def _csv() -> Any:
@@ -163,14 +177,42 @@ def _logging() -> Any:
     disabled = [name for name, one in known.items() if getattr(one, "disabled", False)]
     names = {level: name for level, name in library._levelToName.items() if LEVELS.get(level) != name}
     factory = library.getLogRecordFactory()
-    if not (filters or disabled or names or factory is not library.LogRecord):
+    plain = library.Logger, library.RootLogger
+    own = {name: _own_attributes(one) for name, one in known.items() if type(one) in plain or is_of_cell(type(one))}
+    kinds = {name: (type(known[name]), more) for name, more in own.items() if more or type(known[name]) not in plain}
+    usual, named = library.getLoggerClass(), _named_handlers(known.values())
+    new = usual if is_of_cell(usual) else None
+    if not (filters or disabled or names or factory is not library.LogRecord or kinds or new or named):
         return None
-    return filters, disabled, names, factory
+    return filters, disabled, names, factory, kinds, new, named
+
+
+def _own_attributes(logger: Any) -> dict[str, Any]:
+    """What a logger of a class of cells has besides what all loggers have."""
+    usual = vars(sys.modules["logging"].root).keys() | {"manager"}
+    return {name: value for name, value in vars(logger).items() if name not in usual}
+
+
+def _named_handlers(loggers: Any) -> list[Any]:
+    """Handlers that are found by a name, as far as a logger has them."""
+    known: Any = sys.modules["logging"]._handlers
+    if not known:
+        return []
+    held = [one for logger in loggers for one in getattr(logger, "handlers", ())]
+    return [one for one in held if known.get(one.get_name()) is one]
 
 
 def _set_logging(before: Any) -> None:
     library: Any = sys.modules["logging"]
-    filters, disabled, names, factory = before
+    filters, disabled, names, factory, *more = before  # earlier snapshots have no classes of loggers
+    if more:
+        for name, (kind, attributes) in more[0].items():
+            logger = library.getLogger(name or None)
+            logger.__class__ = kind
+            vars(logger).update(attributes)
+        if more[1] is not None:
+            library.setLoggerClass(more[1])
+        library._handlers.update({one.get_name(): one for one in more[2]})
     for name, kept in filters.items():
         logger = library.getLogger(name or None)
         logger.filters[:] = [each for each in logger.filters if _is_of_library(each, name)] + kept
@@ -188,205 +230,26 @@ def _is_of_library(value: Any, logger: str) -> bool:
     return home == KERNEL or (bool(logger) and home == logger.split(".")[0] and not is_users(kind))
 
 
+OWN_WARNING = getattr(warnings, "_showwarnmsg_impl", None)
+
+
+def _recording() -> Any:
+    """What takes warnings in an open `catch_warnings(record=True)`: the `append` of its list."""
+    now: Any = sys.modules["warnings"]._showwarnmsg_impl
+    return None if now is OWN_WARNING else now
+
+
+def _record(before: Any) -> None:
+    library: Any = sys.modules["warnings"]
+    library._showwarnmsg_impl, library.showwarning = before, library._showwarning_orig
+
+
 def _captures_warnings() -> Any:
     return sys.modules["logging"]._warnings_showwarning is not None or None
 
 
 def _capture_warnings(before: bool) -> None:
     sys.modules["logging"].captureWarnings(before)
-
-
-def _is_of_cell(value: Any) -> bool:
-    """Whether a class, a function or an object's class is a cell's, or of a module or namespace that a cell made."""
-    home = getattr(value, "__module__", None)
-    if not isinstance(home, str) or not is_users(value):
-        return False
-    # Compiled libraries give classes the names of modules that there are not.
-    kind = value if isinstance(value, type) else type(value)
-    return home in sys.modules or kind is FunctionType or vars(kind).keys() >= OF_PYTHON
-
-
-OF_PYTHON = frozenset({"__dict__", "__weakref__"})
-"""What classes have that Python code made without a base of its own."""
-
-
-def _virtual_subclasses() -> Any:
-    """Classes of cells that were registered with abstract classes of Python's own."""
-    library: Any = sys.modules["_abc"]
-    if library.get_cache_token() == _Registered.none_until:
-        return None
-    token = library.get_cache_token()
-    abstract = {f"collections.abc:{name}": getattr(collections.abc, name) for name in collections.abc.__all__}
-    numbers = sys.modules.get("numbers")
-    abstract |= {f"numbers:{name}": getattr(numbers, name) for name in getattr(numbers, "__all__", ())}
-    known: dict[str, list[Any]] = {}
-    for name, one in abstract.items():
-        if "_abc_impl" in vars(one):
-            kinds = [kind() for kind in library._get_dump(one)[0]]
-            if mine := [kind for kind in kinds if kind is not None and _is_of_cell(kind)]:
-                known[name] = mine
-    _Registered.none_until = None if known else token
-    return known or None
-
-
-class _Registered:
-    none_until: object = None
-    """How often any classes had been registered when none of a cell was found: until it is more, there is none."""
-
-
-def _register_again(before: Any) -> None:
-    import importlib
-
-    for place, kinds in before.items():
-        module, _, name = place.partition(":")
-        for kind in kinds:
-            getattr(importlib.import_module(module), name).register(kind)
-
-
-def _reducers() -> Any:
-    table = sys.modules["copyreg"].dispatch_table
-    return [(kind, one) for kind, one in table.items() if _is_of_cell(kind) or _is_of_cell(one)] or None
-
-
-def _set_reducers(before: Any) -> None:
-    sys.modules["copyreg"].dispatch_table.update(before)
-
-
-def _prefixes() -> Any:
-    known = sys.modules["xml.etree.ElementTree"]._namespace_map
-    return {uri: prefix for uri, prefix in known.items() if prefix not in PREFIXES} or None
-
-
-def _set_prefixes(before: Any) -> None:
-    for uri, prefix in before.items():
-        sys.modules["xml.etree.ElementTree"].register_namespace(prefix, uri)
-
-
-def _dtypes() -> Any:
-    return [kind for kind in sys.modules["pandas.core.dtypes.base"]._registry.dtypes if _is_of_cell(kind)] or None
-
-
-def _set_dtypes(before: Any) -> None:
-    library: Any = sys.modules["pandas.core.dtypes.base"]
-    for kind in before:
-        if kind not in library._registry.dtypes:
-            library.register_extension_dtype(kind)
-
-
-OF_YAML = ("yaml_constructors", "yaml_multi_constructors", "yaml_representers", "yaml_multi_representers")
-REGISTERS = (
-    ("sqlite3", "adapters"),
-    ("sqlite3", "converters"),
-    ("shutil", "_ARCHIVE_FORMATS"),
-    ("shutil", "_UNPACK_FORMATS"),
-    ("matplotlib.units", "registry"),
-    *((f"yaml.{module}", f"{kind}.{name}")
-      for module, kinds in (("loader", ("Loader", "FullLoader", "SafeLoader", "UnsafeLoader")),
-                            ("dumper", ("Dumper", "SafeDumper")))
-      for kind in kinds for name in OF_YAML),
-)  # fmt: skip
-"""Dictionaries of libraries into which programs put functions and classes of their own: module and place."""
-
-
-def _register(module: str, place: str) -> Any:
-    return operator.attrgetter(place)(sys.modules[module])
-
-
-def _entries() -> Any:
-    """What cells have put into registers of libraries."""
-    found: dict[tuple[str, str], list[Any]] = {}
-    for module, place in REGISTERS:
-        if module in sys.modules:
-            with suppress(AttributeError):
-                known = _register(module, place).items()
-                if mine := [(key, value) for key, value in known if _is_entry_of_cell(key, value)]:
-                    found[module, place] = mine
-    return found or None
-
-
-def _is_entry_of_cell(key: Any, value: Any) -> bool:
-    return any(map(_is_of_cell, (key, value, *(value if isinstance(value, tuple) else ()))))
-
-
-def _set_entries(before: Any) -> None:
-    import importlib
-
-    for (module, place), mine in before.items():
-        importlib.import_module(module)
-        owner, _, name = place.rpartition(".")
-        holder = _register(module, owner) if owner else sys.modules[module]
-        if owner and name not in vars(holder):  # yaml gives a class a register of its own with its first entry
-            setattr(holder, name, dict(getattr(holder, name)))
-        getattr(holder, name).update(mine)
-
-
-def _colormaps() -> Any:
-    known, seaborn = sys.modules["matplotlib"].colormaps, sys.modules.get("seaborn.cm")
-    names = [name for name in known if name not in known._builtin_cmaps]
-    mine = {name: known[name] for name in names if not hasattr(seaborn, name.removesuffix("_r"))}
-    return mine or None
-
-
-def _set_colormaps(before: Any) -> None:
-    for name, one in before.items():
-        sys.modules["matplotlib"].colormaps.register(one, name=name, force=True)
-
-
-def _finders() -> Any:
-    """What cells have put where `import` looks for modules, each with its place there."""
-    lists = {"meta_path": sys.meta_path, "path_hooks": sys.path_hooks}
-    found = {
-        name: [(place, one) for place, one in enumerate(list(known)) if _is_of_cell(one)]  # type: ignore[call-overload]
-        for name, known in lists.items()
-    }
-    return found if any(found.values()) else None
-
-
-def _set_finders(before: Any) -> None:
-    for name, mine in before.items():
-        known = getattr(sys, name)
-        for place, one in mine:
-            if not any(each is one for each in known):
-                known.insert(place, one)
-
-
-def _loggers() -> Any:
-    """The classes of loggers that are cells', and attributes that loggers do not have by themselves."""
-    library: Any = sys.modules["logging"]
-    usual = vars(library.root).keys() | {"manager"}
-    plain = library.Logger, library.RootLogger
-    found: dict[str, Any] = {}
-    for name, one in [("", library.root), *library.root.manager.loggerDict.items()]:
-        kind, own = type(one), vars(one)
-        if kind is library.PlaceHolder or (kind in plain and own.keys() <= usual) or not _is_logger_of_cell(one):
-            continue
-        found[name] = kind, {key: value for key, value in own.items() if key not in usual}
-    made = library.getLoggerClass()
-    return (found, made if _is_of_cell(made) else None) if found or _is_of_cell(made) else None
-
-
-def _is_logger_of_cell(logger: Any) -> bool:
-    return type(logger).__module__ == "logging" or _is_of_cell(type(logger))
-
-
-def _set_loggers(before: Any) -> None:
-    library: Any = sys.modules["logging"]
-    for name, (kind, own) in before[0].items():
-        logger = library.getLogger(name or None)
-        logger.__class__ = kind
-        vars(logger).update(own)
-    if before[1] is not None:
-        library.setLoggerClass(before[1])
-
-
-def _shown() -> Any:
-    """What is done with warnings within `catch_warnings(record=True)`."""
-    shown = vars(sys.modules["warnings"])["_showwarnmsg_impl"]
-    return None if getattr(shown, "__module__", None) == "warnings" else shown
-
-
-def _set_shown(before: Any) -> None:
-    vars(sys.modules["warnings"])["_showwarnmsg_impl"] = before
 
 
 def _documentation() -> Any:
@@ -397,57 +260,20 @@ def _set_documentation(before: Any) -> None:
     CurrentSession.main.__doc__ = before
 
 
-def _overloads() -> Any:
-    known = sys.modules["typing"]._overload_registry.get("__main__")
-    return {name: dict(lines) for name, lines in known.items()} if known else None
-
-
-def _set_overloads(before: Any) -> None:
-    known = sys.modules["typing"]._overload_registry["__main__"]
-    for name, lines in before.items():
-        known[name].update(lines)
-
-
-def _patches() -> Any:
-    return list(sys.modules["unittest.mock"]._patch._active_patches) or None
-
-
-def _set_patches(before: Any) -> None:
-    sys.modules["unittest.mock"]._patch._active_patches[:] = before
-
-
-def _models() -> Any:
-    known = sys.modules["pydantic._internal._generics"]._GENERIC_TYPES_CACHE
-    return [(key, kind) for key, kind in known.items() if _is_of_cell(kind)] or None
-
-
-def _set_models(before: Any) -> None:
-    for key, kind in before:
-        sys.modules["pydantic._internal._generics"]._GENERIC_TYPES_CACHE[key] = kind
-
-
 OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
+    **registers.KEPT,
+    **hooks.KEPT,
     "first weekday": ("calendar", _calendar, _set_calendar),
     "time-out of sockets": ("socket", _timeout, _set_timeout),
     "MIME types": ("mimetypes", _types, _set_types),
+    "pools of pyarrow": ("pyarrow", _pools, _set_pools),
     "csv": ("csv", _csv, _set_csv),
     "folder for temporary files": ("tempfile", _tempdir, _set_tempdir),
     "decimal's default context": ("decimal", _context, _set_context),
     "logging": ("logging", _logging, _set_logging),
+    "warnings that are recorded": ("warnings", _recording, _record),
     "warnings in the log": ("logging", _captures_warnings, _capture_warnings),
-    "virtual subclasses": ("_abc", _virtual_subclasses, _register_again),
-    "reducers of copyreg": ("copyreg", _reducers, _set_reducers),
-    "prefixes of XML namespaces": ("xml.etree.ElementTree", _prefixes, _set_prefixes),
-    "registers of libraries": ("sys", _entries, _set_entries),
-    "colormaps of matplotlib": ("matplotlib.cm", _colormaps, _set_colormaps),
-    "finders of modules": ("sys", _finders, _set_finders),
-    "classes of loggers": ("logging", _loggers, _set_loggers),
-    "recorded warnings": ("warnings", _shown, _set_shown),
     "documentation of the session": ("sys", _documentation, _set_documentation),
-    "overloads": ("typing", _overloads, _set_overloads),
-    "patches of unittest.mock": ("unittest.mock", _patches, _set_patches),
-    "generic models of pydantic": ("pydantic._internal._generics", _models, _set_models),
-    "dtypes of pandas": ("pandas.core.dtypes.base", _dtypes, _set_dtypes),
 }
 """What is read as None as long as it is as Python has it."""
 
@@ -465,7 +291,9 @@ def capture(start: StartSettings) -> dict[str, Any]:
         if value is not None and start.values.get(name) != value:
             kept[name] = value
     handlers = {number: one for number, one in _handlers().items() if start.handlers.get(number) is not one}
-    return kept | ({"handlers of signals": handlers} if handlers else {})
+    kept |= {"handlers of signals": handlers} if handlers else {}
+    # A timer that runs out needs its handler, so it comes behind it.
+    return kept | ({hooks.TIMERS: timers} if (timers := hooks.timers()) else {})
 
 
 def restore(name: str, value: Any) -> bool:
@@ -477,6 +305,9 @@ def restore(name: str, value: Any) -> bool:
     if name == "handlers of signals":
         for number, handler in value.items():
             signal.signal(number, handler)
+        return True
+    if name == hooks.TIMERS:
+        hooks.set_timers(value)
         return True
     known = (SIMPLE | OF_MODULES).get(name)
     if known is None:

@@ -1,6 +1,7 @@
 """Reducers for small objects that pickle does not support, and for objects that must not be pickled."""
 
 import datetime
+import operator
 import os
 import threading
 from pickle import PicklingError
@@ -60,6 +61,11 @@ def make_match(how: str, pattern: Any, *arguments: Any) -> Any:
     return getattr(pattern, how)(*arguments)
 
 
+def reduce_c_type(pickler: Any, kind: Any) -> Any:
+    """The type of an array of C, which was made by multiplying another one."""
+    return (operator.mul, (kind._type_, kind._length_)) if kind._type_ * kind._length_ is kind else NotImplemented
+
+
 def reduce_environment(pickler: Any, environment: Any) -> Any:
     """The environment itself is named, never copied: it may hold what must not be kept."""
     if environment is os.environ:
@@ -90,6 +96,14 @@ def make_iso(year: int, week: int, day: int) -> Any:
 def reduce_logger(pickler: Any, logger: Any) -> Any:
     """A logger goes by its name; what it is set to is a setting, whatever class it has."""
     return logger.__reduce__()
+
+
+def reduce_sampler(pickler: Any, sampler: Any) -> Any:
+    """A sampler of scipy, which is set up anew: how far its random numbers are is known where others have them, too."""
+    reduced = sampler.__reduce__()
+    if not any(hasattr(one, "bit_generator") or hasattr(one, "get_state") for one in reduced[1]):
+        raise PicklingError("a sampler with random numbers of its own; give it a generator as random_state")
+    return reduced
 
 
 def refuse(what: str) -> Any:

@@ -47,6 +47,8 @@ def restore_files(taking: SnapshotWriter, blobs: Blobs, id: str) -> dict[str, An
     for table, wanted in others:
         table.adopt(wanted)
         table.restore(wanted, blobs)
+    for table, wanted in tables:
+        table.set_times(wanted)
     return {"state": "done", "restored": [name for name in taking.variables() if name != LAST_RESULT]}
 
 

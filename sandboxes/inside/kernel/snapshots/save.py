@@ -14,12 +14,23 @@ from types import ModuleType
 from typing import Any
 
 from ..calls import restore_stubs, stub_names
-from . import identities, instances, interpreter_state, library_patches, manifest, module_state, modules, namespaces
+from . import (
+    hooks,
+    identities,
+    instances,
+    interpreter_state,
+    library_patches,
+    manifest,
+    module_state,
+    modules,
+    namespaces,
+)
 from .blobs import Spool, TooLargeError
 from .buffers import BufferWriter, blobs_of
 from .change_detection import change_detector, fast_digest
 from .files import FileTable
 from .manifest import Packs, Place
+from .memory import without_collections
 from .outside import OutsideFiles
 from .singletons import CurrentSession
 from .unchanged_objects import UnchangedObjects
@@ -72,7 +83,7 @@ class SnapshotWriter:
         self.start = start
         self.files = FileTable(root)
         self.outside = OutsideFiles(start.environment, start.outside, root)
-        self.packs = Packs()
+        self.packs = Packs(fast_digest())
         self.buffers = BufferWriter(spool, change_detector([spool.folder, blobs]))
         self._partition = Partition(UnchangedObjects(fast_digest()))
         self._partition.read_anew = tuple(SETTING_PREFIX + name for name in interpreter_state.READ_ANEW)
@@ -107,7 +118,7 @@ class SnapshotWriter:
             # Before anything is quiet: for that, what a cell may have replaced is replaced once more.
             self._of_cells = self._cell_sources()
             patches = library_patches.capture(list(self._of_cells.values()), of_cells)
-            with quiet():
+            with quiet(), without_collections():  # nearly all that is made is given back before they begin again
                 id, new, lost = self._take(cell, futures, sizes, patches)
         except TooLargeError:
             self.spool.abort()
@@ -128,6 +139,8 @@ class SnapshotWriter:
         values = self.variables()
         if LAST_RESULT in values and not _is_kept(values[LAST_RESULT]):
             del values[LAST_RESULT]
+        self._modules.look(interpreter_state.PRELOADED, self.start.modules)
+        namespaces.Detached.look(self._modules.of_workspace, values)
         aliases = modules.aliases(values)
         found, stale = self._pickled(values, aliases, patches)
         reasons: dict[str, str] = {}
@@ -175,17 +188,19 @@ class SnapshotWriter:
         self, values: dict[str, Any], aliases: dict[str, str], patches: dict[str, Any]
     ) -> tuple[dict[str, Any], list[Lost]]:
         """What is pickled, variables and state of modules, by name; and the modules that are no longer their files."""
-        self._modules.look(interpreter_state.PRELOADED, self.start.modules)
         found = {name: value for name, value in values.items() if name not in aliases}
         found |= {
             SETTING_PREFIX + name: value for name, value in interpreter_state.capture_settings(self.start).items()
         }
         found |= {SETTING_PREFIX + name: value for name, value in patches.items()}
         made = namespaces.registered(self._modules.made, list(self._of_cells.values()))
-        cloudpickle()._PICKLE_BY_VALUE_MODULES = set(made)
+        cloudpickle()._PICKLE_BY_VALUE_MODULES = {*made, *namespaces.Detached.names()}
         found |= {f"{SETTING_PREFIX}module {name}": module for name, module in made.items()}
         stale: list[Lost] = []
         for module_name, module in self._modules.of_workspace.items():
+            if namespaces.is_made(module):  # without its file it is kept itself
+                found[f"{SETTING_PREFIX}module {module_name}"] = module
+                continue
             kept = module_state.capture(module)
             found |= {f"{MODULE_PREFIX}{module_name}:{path}:{name}": value for (path, name), value in kept.items()}
             if module_state.is_stale(module):
@@ -269,7 +284,8 @@ class SnapshotWriter:
             self.lost_since[shown] = (identity, since)
             kind = type(values[name])
             lost.append({"name": shown, "type": type_name(kind), "reason": reason, "cell": since})
-        for shown, (what, reason) in self._partition.named.items():
+        more = {name: (what, reason) for name, what, reason in hooks.running()}
+        for shown, (what, reason) in (self._partition.named | more).items():
             since = before.get(shown, (0, cell))[1]
             self.lost_since[shown] = (0, since)
             lost.append({"name": shown, "type": what, "reason": reason, "cell": since})
@@ -306,7 +322,8 @@ def _described(
 
 def _is_kept(value: Any) -> bool:
     """Whether the last result is small; what does not say how large it is counts as small."""
-    size = getattr(value, "nbytes", None)
+    # Asked of the type first: what makes up attributes, such as a relation of duckdb, may ask a database for them.
+    size = getattr(value, "nbytes", None) if hasattr(type(value), "nbytes") else None
     if callable(usage := getattr(type(value), "memory_usage", None)):
         with contextlib.suppress(Exception):  # it is a frame's method, or anything of that name
             size = int(getattr(usage(value), "sum", lambda: 0)())

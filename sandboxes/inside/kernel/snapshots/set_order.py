@@ -36,7 +36,7 @@ FILLED = re.compile(rb"\x8f\x94\(")
 """A set with items in a stream: an empty one, remembered, and the mark before its items."""
 EMPTY = b"\x8f\x94"
 """Any set: one that is empty has a finger."""
-FROZEN, FROZEN_AFTER_OBJECT = re.compile(rb"\x91\x94"), re.compile(rb"\x94\x91\x94")
+FROZEN, FROZEN_AFTER_OBJECT = b"\x91\x94", re.compile(rb"\x94\x91\x94")
 """A frozen set, remembered; and one after an item that is."""
 LARGE, MOST_KNOWN = 2_048, 16
 """Words of a table from which on it is remembered what came of it, and of how many."""
@@ -68,11 +68,10 @@ class _StandIn:
         return self.value
 
 
-def may_have_sets(data: memoryview) -> bool:
+def may_have_sets(data: bytes) -> bool:
     """Whether there are sets in a stream whose order may have to be kept."""
     if len(data) <= SMALL:
-        content = bytes(data)
-        return EMPTY in content or FROZEN.search(content) is not None
+        return EMPTY in data or FROZEN in data
     return FILLED.search(data) is not None or FROZEN_AFTER_OBJECT.search(data) is not None
 
 

@@ -11,6 +11,8 @@ import sys
 from types import ModuleType
 from typing import Any, ClassVar
 
+from ..output import Streams
+
 SINGLETONS = (
     "namespace", "main", "environ", "modules", "path", "argv", "stdout", "stderr", "stdin", "builtins", "display",
     "random", "numpy_random", "matplotlib_settings", "pandas_options",
@@ -36,9 +38,14 @@ class CurrentSession:
 
     @classmethod
     def remember_streams(cls) -> None:
-        """Remember the session's own streams, because they are replaced while variables are pickled."""
+        """Remember the session's own streams: a cell may have put others there, and pickling does."""
         cls.context = contextvars.copy_context()
-        cls.streams = {name: getattr(sys, name) for name in ("stdout", "stderr", "stdin")}
+        own: dict[int, Any] = dict(Streams.now)
+        cls.streams = {
+            "stdout": own.get(1, sys.stdout),
+            "stderr": own.get(2, sys.stderr),
+            "stdin": sys.__stdin__,
+        }
 
 
 class Absent:

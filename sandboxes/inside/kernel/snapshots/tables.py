@@ -6,8 +6,10 @@ from pickle import PicklingError
 from typing import Any
 
 # Snapshots of earlier versions have these two names at this place.
+from .attributes import with_hung
 from .drawing import make_callbacks as make_callbacks
 from .drawing import set_callbacks as set_callbacks
+from .identity import find_sentinel
 
 
 def reduce_block(pickler: Any, block: Any) -> Any:
@@ -42,15 +44,46 @@ def make_series_manager(block: Any, axis: Any) -> Any:
     return importlib.import_module("pandas.core.internals.managers").SingleBlockManager(block, axis)
 
 
+OF_FRAMES = frozenset({"_mgr", "_attrs", "_flags", "_name", "_metadata", "_cacher", "_item_cache", "_is_copy"})
+OF_INDEXES = frozenset({"_data", "_name", "_cache", "_id", "_references", "_freq", "_range", "_levels", "_codes",
+                        "_names", "sortorder"})  # fmt: skip
+"""What pandas itself puts into frames and into indexes; what else is there was hung on them."""
+
+
+def reduce_frame(pickler: Any, frame: Any) -> Any:
+    """A frame or a series, with what was hung on it; and what its class names but nobody set stays so."""
+    reduced = frame.__reduce_ex__(5)
+    state = reduced[2] if isinstance(reduced, tuple) and len(reduced) > 2 else None
+    if not isinstance(state, dict):
+        return reduced
+    space = vars(frame)
+    unset = [name for name in frame._metadata if name not in space and name in state and not hasattr(type(frame), name)]
+    for name in unset:
+        del state[name]
+    return with_hung(reduced, _hung(frame, OF_FRAMES))
+
+
+def _hung(value: Any, own: frozenset[str]) -> dict[str, Any]:
+    """What was hung on an object of pandas; earlier versions keep accessors beside it, under the names they go by."""
+    space = vars(value)
+    if space.keys() <= own:
+        return {}
+    kind = type(value)
+    base = next(one for one in kind.__mro__ if one.__module__.split(".")[0] == "pandas")
+    names = [name for name in space if name not in own and not hasattr(base, name)]
+    return {name: space[name] for name in names if base is not kind or name[0] != "_"}
+
+
 def reduce_index(pickler: Any, index: Any) -> Any:
-    """An index that shares its memory with a series or another index."""
+    """An index that shares its memory with a series or another index, and what was hung on it."""
     reduced = index.__reduce__()
     if type(index).__name__ in OF_TIMES and type(index).__module__.split(".")[0] == "pandas":
         reduced = make_time_index, (type(index), index._data, index.freq, index.name)
+    hung = _hung(index, OF_INDEXES)
     refs = shared(vars(index).get("_references"))
     if refs is None or "_references" in vars(type(index)) or (len(reduced) > 2 and reduced[2] is not None):
-        return reduced
-    return reduced[0], reduced[1], (refs,), None, None, set_index_refs
+        return with_hung(reduced, hung)
+    return reduced[0], reduced[1], (refs, hung) if hung else (refs,), None, None, set_index_refs
 
 
 OF_TIMES = ("DatetimeIndex", "TimedeltaIndex")
@@ -65,6 +98,7 @@ def set_index_refs(index: Any, state: Any) -> None:
     """Enter an index into the record of who shares its memory."""
     index._references = state[0]
     index._references.add_index_reference(index)
+    index.__dict__.update(*state[1:])
 
 
 def reduce_backed(pickler: Any, array: Any) -> Any:
@@ -100,9 +134,17 @@ def make_arrow_dtype(kind: Any) -> Any:
     return importlib.import_module("pandas").ArrowDtype(kind)
 
 
+class _Nan:
+    """Stands for the NaN of NumPy: a stream with a NaN in it is written twice, and slowly."""
+
+    def __reduce__(self) -> Any:
+        return find_sentinel, ("numpy", "nan")
+
+
 def reduce_string_dtype(pickler: Any, dtype: Any) -> Any:
     """A dtype of strings by what it is made of."""
-    return make_string_dtype, (dtype.storage, dtype.na_value)
+    missing = _Nan() if dtype.na_value is sys.modules["numpy"].nan else dtype.na_value
+    return make_string_dtype, (dtype.storage, missing)
 
 
 def make_string_dtype(storage: str, missing: Any) -> Any:
@@ -153,7 +195,8 @@ def reduce_polars_frame(pickler: Any, frame: Any) -> Any:
     table = _arrow(frame)
     if table is None or polars.from_arrow(table).schema != frame.schema:
         return NotImplemented
-    return make_polars_frame, (type(frame), table, _sorted(frame.get_columns()))
+    reduced = make_polars_frame, (type(frame), table, _sorted(frame.get_columns()))
+    return with_hung(reduced, {name: value for name, value in vars(frame).items() if name != "_df"})
 
 
 def reduce_polars_series(pickler: Any, series: Any) -> Any:
@@ -162,7 +205,8 @@ def reduce_polars_series(pickler: Any, series: Any) -> Any:
     array = _arrow(series)
     if array is None or polars.from_arrow(array).dtype != series.dtype:
         return NotImplemented
-    return make_polars_series, (series.name, array, _sorted([series]))
+    reduced = make_polars_series, (series.name, array, _sorted([series]))
+    return with_hung(reduced, {name: value for name, value in vars(series).items() if name != "_s"})
 
 
 OF_PYTHON = b"cloudpickle.cloudpickle"

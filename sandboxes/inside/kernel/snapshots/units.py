@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 from .classes import is_users
 from .identities import may_be_one
 from .manifest import Place
-from .memory import without_collections
 from .pickling import Reducers, Stream
 from .singletons import CurrentSession
 from .unchanged_objects import UnchangedObjects, UnchangedStream
@@ -67,6 +66,9 @@ SMALL = 1_000
 VALUES: frozenset[type] = frozenset(
     {*PLAIN, range, slice, BuiltinFunctionType, ModuleType, type(...), type(NotImplemented)}
 )
+
+ASKED = 4
+"""For how many objects of a unit its memo is copied in the time of asking it for one."""
 
 Names = tuple[str, ...]
 
@@ -141,6 +143,8 @@ class Unit:
 
     def holds(self, identity: int) -> bool:
         """Whether an object is in it."""
+        if self._memo is not None:
+            return identity in self._memo
         if self._table is None:
             return False
         nans = self.stream.nans
@@ -152,23 +156,21 @@ class Unit:
         """Do not be asked again."""
         self._table, self._memo, self.roots = None, None, set()
 
-    def links(self, roots: set[int], named: NamedKinds) -> set[int]:
-        """Identities of the objects by which another unit would have to be pickled with this one.
-
-        Args:
-            roots: Those of the values of all variables.
-            named: What does not count.
-        """
-        by_value = self.stream.by_value
-        found = set(self.roots)
+    @property
+    def memo(self) -> dict[int, tuple[int, Any]]:
+        """All objects in it, by identity; it cannot be asked of one that is unchanged."""
         if self._memo is None:
             self._memo = self.stream.memo() if self._table is not None and isinstance(self.stream, Stream) else {}
-        if isinstance(self.stream, Stream):
-            found |= self.stream.identities
-        for identity, (_, value) in self._memo.items():
-            if identity in by_value or identity in roots or not named.has(value):
-                found.add(identity)
-        return found
+        return self._memo
+
+    @property
+    def identities(self) -> set[int]:
+        """Numbers in it that may be the identities of objects of other units."""
+        return self.stream.identities if isinstance(self.stream, Stream) else set()
+
+    def is_worth_copying(self, others: int) -> bool:
+        """Whether its memo is copied in less time than it takes to ask it for so many objects."""
+        return isinstance(self.stream, Stream) and (self.stream.is_copied or self.size <= ASKED * others)
 
 
 class Partition:
@@ -202,13 +204,12 @@ class Partition:
         """
         self.named = {}
         self._unchanged.begin()
-        with without_collections():  # the memos are copied, and walking through them all would cost more than that
-            units = self._merge(self._begin(values, reasons), values, reasons)
-            order = {name: place for place, name in enumerate(values)}
-            units.sort(key=lambda unit: min(order[name] for name in unit.names))
-            self.with_nans = frozenset(name for unit in units if unit.stream.nans for name in unit.names)
-            for unit in units:
-                unit.forget()
+        units = self._merge(self._begin(values, reasons), values, reasons)
+        order = {name: place for place, name in enumerate(values)}
+        units.sort(key=lambda unit: min(order[name] for name in unit.names))
+        self.with_nans = frozenset(name for unit in units if unit.stream.nans for name in unit.names)
+        for unit in units:
+            unit.forget()
         self._groups = [unit.names for unit in units if len(unit.names) > 1]
         self._bound = {name: id(value) for name, value in values.items()}
         return units
@@ -313,20 +314,33 @@ def _connected(units: list[Unit]) -> list[list[Unit]]:
         return index
 
     order = sorted(range(len(units)), key=lambda index: (units[index].is_unchanged, units[index].size))
-    asked = max(1, sum(unit.is_unchanged for unit in units))
+    asked = set(order[len(units) - max(1, sum(unit.is_unchanged for unit in units)) :])
+    by_value = set[int]().union(*(unit.stream.by_value for unit in units))
     roots = {identity for unit in units for identity in unit.roots}
-    first: dict[int, int] = {}
     named = NamedKinds()
-    for index in order[:-asked]:
-        for identity in units[index].links(roots, named):
-            other = first.setdefault(identity, index)
-            if other != index:
-                parent[find(index)] = find(other)
-    for index in order[-asked:]:
-        largest, roots = units[index], units[index].roots
-        for identity, other in first.items():
-            if identity in roots or largest.holds(identity):
-                parent[find(index)] = find(other)
+    holders: dict[int, int] = {}
+    """By identity, the last unit that has an object, of those that are walked through."""
+
+    def links(identity: int) -> bool:
+        value = units[holders[identity]].memo[identity][1]
+        return identity in roots or identity in by_value or not named.has(value)
+
+    for index in order:
+        unit = units[index]
+        if index not in asked or unit.is_worth_copying(len(holders)):
+            left = unit.memo.keys() & holders.keys()
+        else:
+            left = set(filter(unit.holds, filter(links, holders)))
+        while (shared := next(filter(links, left), None)) is not None:
+            other = holders[shared]
+            parent[find(index)] = find(other)
+            left = left - units[other].memo.keys()
+        if index not in asked:
+            holders |= dict.fromkeys(unit.memo, index)
+    for index, number in [(index, number) for index, unit in enumerate(units) for number in unit.identities]:
+        having = {other for other in asked if units[other].holds(number)}
+        for other in having | ({holders[number]} if number in holders and links(number) else set()):
+            parent[find(index)] = find(other)
     groups: dict[int, list[Unit]] = {}
     for index, unit in enumerate(units):
         groups.setdefault(find(index), []).append(unit)

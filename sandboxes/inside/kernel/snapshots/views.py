@@ -91,3 +91,23 @@ def set_weak(mapping: Any, state: Any) -> None:
     """Fill it."""
     for key, value in state[0]:
         mapping[key] = value
+
+
+def reduce_finalizer(pickler: Any, one: Any) -> Any:
+    """A finalizer of an object: what it calls when that goes, as long as it has not."""
+    known = one.peek()
+    if known is None:
+        return make_finalizer, ()
+    return make_finalizer, (), (*known, one.atexit), None, None, set_finalizer
+
+
+def make_finalizer() -> Any:
+    """One that has nothing left to do."""
+    return object.__new__(weakref.finalize)
+
+
+def set_finalizer(one: Any, state: Any) -> None:
+    """Let it wait for its object."""
+    value, function, arguments, named, at_exit = state
+    one.__init__(value, function, *arguments, **named)
+    one.atexit = at_exit

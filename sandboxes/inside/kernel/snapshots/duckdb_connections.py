@@ -1,0 +1,207 @@
+"""Connections of duckdb: one to a file by its path, one to memory as one of those that its database has.
+
+What a connection and its database hold is asked when something ran on the database since it was last asked (see
+`duckdb_databases`), and remembered: asking takes 5 to 15 ms of processor time, most of it in duckdb.
+"""
+
+import sys
+from dataclasses import dataclass, field
+from pickle import PicklingError
+from typing import Any
+
+from .connections import OF_SESSION, connect_duckdb, literal, make_database, open_duckdb, quoted
+from .default_duckdb import may_exist
+from .duckdb_catalog import Rows
+from .duckdb_databases import SETTINGS, Database, Seen, has_profile, usual_functions, usual_settings
+from .singletons import portable_path
+
+AS_TEXT = frozenset({"BIT", "TIME WITH TIME ZONE", "UHUGEINT", "BIGNUM", "VARINT"})
+KEPT = 16 << 20
+"""Bytes of a database in memory that are kept beside it, as tables of arrow, as long as it does not change. The tables
+of a larger one are read for each snapshot."""
+OWN = """
+select 'transaction', txid_current()::varchar
+union all select 'database', database_name from duckdb_databases() where not internal
+union all select 'temporary table', table_name from duckdb_tables() where temporary
+union all select 'frame', view_name from duckdb_views()
+where temporary and not internal and sql like '%!_scan()%' escape '!' and view_name != '__append_df'
+union all select 'prepared statement', name from duckdb_prepared_statements()
+"""
+"""What only the connection itself sees, and the databases: their coming and going is no entry of a catalog. When duckdb
+appends a frame, it leaves a view of its own."""
+REASONS = {
+    "frame": "it was registered with a duckdb connection; register it again",
+    "function": "this function was made with a duckdb connection; make it again",
+    "prepared statement": "this prepared statement was made with a duckdb connection; make it again",
+}
+"""Why parts of a connection do not come back."""
+
+
+OF_ITS_OWN = frozenset({"sequence", "macro", "type"})
+"""What a database in memory cannot be kept with."""
+IN_TRANSACTION = "a duckdb connection in the middle of a transaction; commit or roll back first"
+BUSY = "a duckdb connection whose result is still being fetched; fetch all of it"
+NOT_REMEMBERED = -1
+"""No version of a database."""
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a connection holds."""
+
+    refused: str = ""
+    """Why it cannot be kept."""
+    is_busy: bool = False
+    """Whether it answers no question, as a rule since a result is still being fetched."""
+    path: str = ""
+    """That of its database; empty: it is in memory."""
+    readonly: bool = False
+    settings: dict[str, str] = field(default_factory=dict)
+    """What was set of it and its database."""
+    named: list[tuple[str, str]] = field(default_factory=list)
+    """What does not come back, although the connection does: kind and name."""
+    catalog: Rows = field(default_factory=dict)
+    """What there is in its database."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would be missed if it were not kept."""
+        held = self.catalog.keys() & {"table", "view", *OF_ITS_OWN}
+        return not (held or self.settings or self.named or (self.refused and not self.is_busy))
+
+
+def reduce_duckdb(pickler: Any, connection: Any) -> Any:
+    """A duckdb connection."""
+    database, answer = _ask(connection)
+    if answer.refused:
+        raise PicklingError(answer.refused)
+    for kind, name in answer.named:
+        pickler.reducers.name(f"duckdb's {name}", kind, REASONS[kind])
+    if answer.path:
+        return open_duckdb, (portable_path(answer.path), answer.readonly, dict(answer.settings))
+    return connect_duckdb, (database, dict(answer.settings))
+
+
+def default_duckdb() -> Any:
+    """The connection of `duckdb.sql` and its like; None when there is none, or nothing is kept in it."""
+    if not may_exist():
+        return None
+    connection = sys.modules["duckdb"].default_connection()
+    try:
+        _, answer = _ask(connection)
+    except Exception:  # pickling it says why it cannot be kept
+        return connection
+    _Default.held = connection if answer.catalog and not answer.path else None
+    return None if answer.is_empty else connection
+
+
+class _Default:
+    held: Any = None
+    """The default connection, if it is to memory: of the object that duckdb makes for it when there is none, nothing
+    would be known. One to a file is not held, so that the file can be opened in another way."""
+
+
+def _ask(connection: Any) -> tuple[Database, Answer]:
+    """The database of a connection, and what the connection holds."""
+    seen = Seen.of(connection)
+    database = seen.database
+    now = database.look(connection), has_profile(connection)
+    if now[1] or seen.found_at != now:
+        with database.asked(connection):
+            answer = _answer(database, connection)
+            if not (answer.refused or answer.path) and database.content[0] != now[0]:
+                database.content = now[0], _content(database, connection, answer.catalog)
+        seen.found, seen.found_at = answer, (NOT_REMEMBERED if answer.is_busy else now[0], now[1])
+    found: Answer = seen.found
+    return database, found
+
+
+def _answer(database: Database, connection: Any) -> Answer:
+    """What a connection holds, asked of it and, by a cursor, of its database."""
+    number, own, answer = "", list[tuple[str, str]](), Answer()
+    error_of_duckdb: Any = sys.modules["duckdb"].Error
+    try:
+        number = connection.query("select txid_current()::varchar").fetchall()[0][0]
+        own = connection.sql(OWN).fetchall()
+    except error_of_duckdb as error:
+        if "ransaction" in str(error):
+            return Answer(IN_TRANSACTION)
+        answer.is_busy, answer.refused = True, BUSY if "unfinished result" in str(error) else str(error)
+    if ("transaction", number) in own:  # outside of one, each question has a new number
+        return Answer(IN_TRANSACTION)
+    answer.catalog = database.entries(connection)
+    answer.settings = _settings(database, connection)
+    if "function" in answer.catalog:
+        own += [("function", name) for _, name, *_ in answer.catalog["function"] if name not in usual_functions()]
+    answer.named = sorted((kind, name) for kind, name in own if kind in REASONS)
+    ((path, _, _, readonly),) = answer.catalog["path"]
+    answer.path, answer.readonly = path or "", bool(readonly)
+    if answer.refused:
+        return answer
+    if sum(kind == "database" for kind, _ in own) > 1:
+        answer.refused = "a duckdb connection with other databases attached"
+    elif any(kind == "temporary table" for kind, _ in own):
+        answer.refused = "a duckdb connection with temporary tables"
+    elif answer.path and not answer.readonly:
+        with database.catalog.cursor(connection) as cursor:
+            cursor.execute("checkpoint")
+    return answer
+
+
+def _settings(database: Database, connection: Any) -> dict[str, str]:
+    """What was set of a connection and its database; a connection with a pending result answers no question."""
+    error_of_duckdb: Any = sys.modules["duckdb"].Error
+    with database.catalog.cursor(connection) as cursor:
+        try:
+            now = dict(connection.query(SETTINGS).fetchall())
+        except error_of_duckdb:
+            now = dict(cursor.execute(SETTINGS).fetchall())
+        usual = usual_settings()
+        changed = {name: value for name, value in now.items() if usual.get(name) != value}
+        if not changed:
+            return changed
+        # What a new cursor does not have was set of this connection only.
+        ask = "select " + ", ".join(f"current_setting({literal(name)})::varchar" for name in changed)
+        try:
+            pairs = zip(connection.query(ask).fetchall()[0], cursor.execute(ask).fetchall()[0], strict=True)
+        except error_of_duckdb:
+            return changed
+    own = [name for name, (here, there) in zip(changed, pairs, strict=True) if here != there]
+    return {f"{OF_SESSION}{name}" if name in own else name: value for name, value in changed.items()}
+
+
+def reduce_database(_: Any, database: Database) -> Any:
+    """A database in memory; one of its connections was asked just before."""
+    version, found = database.content
+    if version != database.version:
+        seen = next(one for one in Seen.all if one.database is database and one.found_at[0] == database.version)
+        with database.asked(seen()):
+            found = _content(database, seen(), seen.found.catalog)
+        database.content = database.version, found
+    if isinstance(found, str):
+        raise PicklingError(found)
+    if sum(rows.nbytes for *_, rows in found[1]) > KEPT:
+        database.content = NOT_REMEMBERED, None
+    return make_database, found
+
+
+def _content(database: Database, connection: Any, catalog: Rows) -> tuple[list[str], list[Any], list[str]] | str:
+    """What `make_database` makes a database of: its tables as arrow tables, its views as their SQL; or why not."""
+    if catalog.keys() & OF_ITS_OWN:
+        return "a duckdb database in memory with sequences, macros or types of its own"
+    columns: dict[tuple[str, str], list[str]] = {}
+    for schema, table, (name, kind), _ in catalog.get("column", ()):
+        columns.setdefault((schema, table), []).append(_column(name, kind))
+    tables = []
+    with database.catalog.cursor(connection) as cursor:
+        for schema, name, sql, _ in catalog.get("table", ()):
+            wanted = ", ".join(columns[schema, name])
+            rows = cursor.sql(f"select {wanted} from {quoted(schema)}.{quoted(name)}")
+            tables.append((schema, name, sql, rows.to_arrow_table()))
+    statements = [sql for kind in ("index", "view") for _, _, sql, _ in catalog.get(kind, ())]
+    return [schema for schema, *_ in catalog.get("schema", ())], tables, statements
+
+
+def _column(name: str, kind: str) -> str:
+    """What to ask of a column: types that arrow has no equal for come as text, from which they are made again."""
+    return f"{quoted(name)}::text as {quoted(name)}" if kind in AS_TEXT else quoted(name)

@@ -1,0 +1,246 @@
+"""Registers and switches of libraries for data and figures: only what is not as the library has it is kept.
+
+Each is read as None as long as nobody has changed it.
+"""
+
+import functools
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from .singletons import found, is_of_session, portable_path
+
+
+class Unkept:
+    """Stands among the settings for parts of libraries that do not come back, and has the receipt name them.
+
+    Args:
+        parts: The name of each, what it is, and why.
+    """
+
+    def __init__(self, parts: list[tuple[str, str, str]]) -> None:
+        self.parts = parts
+
+
+def reduce_unkept(pickler: Any, unkept: Unkept) -> Any:
+    """Name the parts."""
+    for name, kind, reason in unkept.parts:
+        pickler.reducers.name(name, kind, reason)
+    return tuple, ()
+
+
+def _leave(_before: Any) -> None:
+    """Nothing can be put back."""
+
+
+def _styles() -> Any:
+    library: Any = sys.modules["matplotlib.style"]
+    return {name: dict(library.library[name]) for name in library.library.keys() - library._base_library.keys()} or None
+
+
+def _set_styles(before: Any) -> None:
+    library: Any = sys.modules["matplotlib.style"]
+    parameters = sys.modules["matplotlib"].RcParams
+    library.library.update({name: parameters(one) for name, one in before.items()})
+    library.available[:] = sorted(name for name in library.library if not name.startswith("_"))
+
+
+def _sequences() -> Any:
+    known = sys.modules["matplotlib"].color_sequences
+    found = {name: known[name] for name in known if name not in known._BUILTIN_COLOR_SEQUENCES}
+    return found or None
+
+
+def _set_sequences(before: Any) -> None:
+    for name, colors in before.items():
+        sys.modules["matplotlib"].color_sequences.register(name, colors)
+
+
+def _arrow() -> Any:
+    arrow = sys.modules["pyarrow"]
+    threads = arrow.cpu_count(), arrow.io_thread_count()
+    pool = arrow.default_memory_pool().backend_name
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    usual = int(told) if told.isdecimal() else len(os.sched_getaffinity(0))
+    changed = threads != (usual, OF_INPUT) or pool != arrow.supported_memory_backends()[0]
+    return (threads, pool) if changed else None
+
+
+OF_INPUT = 8
+"""Threads that arrow reads with."""
+
+
+def _set_arrow(before: Any) -> None:
+    arrow: Any = sys.modules["pyarrow"]
+    (threads, of_input), pool = before
+    arrow.set_cpu_count(threads)
+    arrow.set_io_thread_count(of_input)
+    arrow.set_memory_pool(make_pool(pool))
+
+
+def reduce_pool(pickler: Any, pool: Any) -> Any:
+    """A pool of arrow's memory, of which there is one of each kind."""
+    same = type(make_pool(pool.backend_name)) is type(pool) or type(pool).__name__ == "MemoryPool"
+    return (make_pool, (pool.backend_name,)) if same else NotImplemented
+
+
+def make_pool(name: str) -> Any:
+    """The pool of that kind."""
+    return getattr(importlib.import_module("pyarrow"), f"{name}_memory_pool")()
+
+
+def functions_of_arrow() -> dict[str, Any]:
+    """What names the functions that were registered with pyarrow; they take too long to count to do it every time."""
+    library: Any = sys.modules.get("pyarrow.compute")
+    if library is None:
+        return {}
+    names = [name for name in library.list_functions() if not hasattr(library, name)]
+    mine = [name for name in names if not name.startswith("hash_") and name not in OF_ARROW]
+    why = "pyarrow does not give away the function that was registered; register it again"
+    return {FUNCTIONS: Unkept([(f"pyarrow's {name}", "function", why) for name in mine])} if mine else {}
+
+
+FUNCTIONS = "functions of pyarrow"
+REGISTERING = "_function("
+"""What stands in a cell that registers one: `register_scalar_function(` and the like."""
+OF_ARROW = frozenset({"count_all"})
+"""Functions of pyarrow that have no name in Python."""
+
+
+def _pools() -> Any:
+    library: Any = sys.modules["joblib.parallel"]
+    config, usual = getattr(library._backend, "config", {}), library.default_parallel_config
+    return {name: value for name, value in config.items() if value is not usual.get(name)} or None
+
+
+def _set_pools(before: Any) -> None:
+    library: Any = sys.modules["joblib.parallel"]
+    library._backend.config = {**library.default_parallel_config, **before}
+
+
+def _memory_files() -> Any:
+    kind = sys.modules["fsspec.implementations.memory"].MemoryFileSystem
+    usual: tuple[dict[str, Any], list[str]] = ({}, [""])
+    return None if (kind.store, kind.pseudo_dirs) == usual else (kind.store, kind.pseudo_dirs)
+
+
+def _set_memory_files(before: Any) -> None:
+    kind = sys.modules["fsspec.implementations.memory"].MemoryFileSystem
+    kind.store.clear()
+    kind.store.update(before[0])
+    kind.pseudo_dirs[:] = before[1]
+
+
+def _fonts() -> Any:
+    return list(_own_fonts(len(sys.modules["matplotlib.font_manager"].fontManager.ttflist))) or None
+
+
+@functools.lru_cache(maxsize=1)
+def _own_fonts(count: int) -> tuple[str, ...]:
+    """Files of the session among so many fonts, to which others are only added."""
+    known = sys.modules["matplotlib.font_manager"].fontManager.ttflist[:count]
+    paths = dict.fromkeys(one.fname for one in known if is_of_session(os.path.abspath(one.fname)))
+    return tuple(portable_path(path) if os.path.isabs(path) else path for path in paths)
+
+
+def _set_fonts(before: Any) -> None:
+    manager: Any = sys.modules["matplotlib.font_manager"].fontManager
+    for path in map(found, before):
+        if not any(one.fname == path for one in manager.ttflist):
+            manager.addfont(path)
+
+
+def _interactive() -> Any:
+    return sys.modules["matplotlib"].is_interactive() or None
+
+
+def _set_interactive(before: bool) -> None:
+    sys.modules["matplotlib"].interactive(before)
+
+
+def _special() -> Any:
+    found = sys.modules["scipy.special"].geterr()
+    return {name: how for name, how in found.items() if how != ("raise" if name == "memory" else "ignore")} or None
+
+
+def _set_special(before: Any) -> None:
+    sys.modules["scipy.special"].seterr(**before)
+
+
+def _workers() -> Any:
+    return vars(sys.modules["scipy.fft._pocketfft.helper"]._config).get("default_workers", 1) - 1 or None
+
+
+def _set_workers(before: Any) -> None:
+    sys.modules["scipy.fft._pocketfft.helper"]._config.default_workers = before + 1
+
+
+def _links() -> Any:
+    now = list(sys.modules["scipy.cluster.hierarchy"]._link_line_colors)
+    return None if now == OF_LINKS else now
+
+
+OF_LINKS = [f"C{number}" for number in range(1, 10)]
+"""The colors of dendrograms."""
+
+
+def _set_links(before: Any) -> None:
+    sys.modules["scipy.cluster.hierarchy"].set_link_color_palette(before)
+
+
+def _structlog() -> Any:
+    return vars(sys.modules["structlog._config"]._CONFIG) or None
+
+
+def _set_structlog(before: Any) -> None:
+    vars(sys.modules["structlog._config"]._CONFIG).update(before)
+
+
+def _validators() -> Any:
+    return None if sys.modules["attr._config"]._run_validators else False
+
+
+def _set_validators(before: bool) -> None:
+    library: Any = sys.modules["attr._config"]
+    library._run_validators = before
+
+
+def _file_systems() -> Any:
+    return sys.modules["fsspec.config"].conf or None
+
+
+def _set_file_systems(before: Any) -> None:
+    sys.modules["fsspec.config"].conf.update(before)
+
+
+OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
+    "styles of matplotlib": ("matplotlib.style", _styles, _set_styles),
+    "sequences of colors of matplotlib": ("matplotlib.colors", _sequences, _set_sequences),
+    "threads and memory of pyarrow": ("pyarrow", _arrow, _set_arrow),
+    FUNCTIONS: ("pyarrow.compute", lambda: None, _leave),
+    "pools of joblib": ("joblib.parallel", _pools, _set_pools),
+    "fonts of matplotlib": ("matplotlib.font_manager", _fonts, _set_fonts),
+    "interactive figures": ("matplotlib", _interactive, _set_interactive),
+    "errors of special functions": ("scipy.special", _special, _set_special),
+    "workers of transforms": ("scipy.fft._pocketfft.helper", _workers, _set_workers),
+    "colors of dendrograms": ("scipy.cluster.hierarchy", _links, _set_links),
+    "structlog": ("structlog._config", _structlog, _set_structlog),
+    "validators of attrs": ("attr._config", _validators, _set_validators),
+    "file systems": ("fsspec.config", _file_systems, _set_file_systems),
+    "files in memory": ("fsspec.implementations.memory", _memory_files, _set_memory_files),
+}
+"""Name → the module that must be loaded for it, how it is read, and how it is put back."""
+REGISTERS = (
+    ("matplotlib.projections", "projection_registry._all_projection_types"),
+    ("matplotlib.animation", "writers._registered"),
+    ("pandas.io.excel._util", "_writers"),
+    ("pandas.plotting._core", "_backends"),
+    ("pandas.tseries.holiday", "holiday_calendars"),
+    ("fsspec.registry", "_registry"),
+    ("joblib.parallel", "BACKENDS"),
+    ("joblib.memory", "_STORE_BACKENDS"),
+    ("formulaic.transforms", "TRANSFORMS"),
+)
+"""Dictionaries into which programs put functions and classes of their own: module and place."""

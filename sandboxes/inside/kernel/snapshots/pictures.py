@@ -1,0 +1,96 @@
+"""Pictures of PIL: one that is still read from a file goes on doing that; others keep what hangs on them."""
+
+import importlib
+import io
+import os
+from typing import Any
+
+from .attributes import with_hung
+from .classes import is_users
+from .singletons import found, portable_path
+
+
+def reduce_picture(pickler: Any, picture: Any) -> Any:
+    """A picture with its pixels, or with the file out of which it takes them when it is asked for them."""
+    space = vars(picture)
+    file = space.get("fp") or space.get("_fp")
+    unread = space.get("_im") is None and bool(space.get("tile"))
+    if file is None or getattr(file, "closed", True) or not (unread or _has_frames(picture)):
+        return with_hung(picture.__reduce_ex__(5), _kept(picture))
+    place = portable_path(file.name) if space.get("_exclusive_fp") and _is_at_its_path(file) else file
+    drawn = space.get("_im") is not None and not space.get("tile")
+    arguments = (place, picture.tell(), picture.tobytes() if drawn else None, picture.mode)
+    how = {name: space[name] for name in OF_DECODING if unread and name in space}
+    return open_picture, arguments, (dict(picture.info), _kept(picture) | how), None, None, fill
+
+
+def _is_at_its_path(file: Any) -> bool:
+    path = getattr(file, "name", None)
+    return isinstance(path, str) and os.path.isfile(path) and os.path.samestat(os.stat(path), os.fstat(file.fileno()))
+
+
+def _kept(picture: Any) -> dict[str, Any]:
+    """What hangs on a picture, or its class has put there, and what it knows of its file."""
+    space, kind = vars(picture), type(picture)
+    known = OF_PICTURE if is_users(kind) else OF_PICTURE | OF_READERS
+    kept = {name: one for name, one in space.items() if name not in known and (is_users(kind) or name[0] != "_")}
+    kept |= {name: space[name] for name in OF_FILE if type(space.get(name)) in PLAIN}
+    return kept | ({"_exif": space["_exif"]} if space.get("_exif") is not None else {})
+
+
+OF_PICTURE = frozenset({"_im", "_mode", "_size", "palette", "info", "im", "readonly", "_readonly", "fp", "_fp", "tile"})
+OF_DECODING = ("_mode", "_size", "tile", "decoderconfig")
+"""How a picture is going to be read, which a `draft` changes."""
+OF_FILE = ("filename", "_text", "text", "n_frames", "is_animated", "applist", "app", "quantization", "bits", "layers")
+"""What a picture knows of its file once it has been read."""
+PLAIN = (str, int, bool, list, dict)
+
+
+def _has_frames(picture: Any) -> bool:
+    try:
+        return bool(getattr(picture, "is_animated", False)) or hasattr(picture, "tag_v2")
+    except (OSError, ValueError, EOFError):  # a damaged file
+        return False
+
+
+OF_READERS = frozenset({
+    "decoderconfig", "decodermaxblock", "custom_mimetype", "map", "png", "private_chunks", "text",
+    "global_palette", "dispose", "disposal_method", "dispose_extent", "dispose_op", "default_image", "n_frames",
+    "is_animated", "tag", "tag_v2", "ifd", "use_load_libtiff", "app", "applist", "bits", "layers", "layer", "icclist",
+    "quantization", "huffman_dc", "huffman_ac", "blend_op", "mpinfo", "pyaccess",
+})  # fmt: skip
+"""What readers of PIL put into a picture."""
+
+
+def open_picture(place: Any, frame: int, pixels: bytes | None, mode: str) -> Any:
+    """The picture, opened again at its frame, with what was drawn on that."""
+    library = importlib.import_module("PIL.Image")
+    picture = library.open(found(place) if isinstance(place, str) else place)
+    if frame:
+        picture.seek(frame)
+    if pixels is not None:
+        picture.load()
+        if picture.mode == mode and picture.tobytes() != pixels:
+            picture.paste(library.frombytes(mode, picture.size, pixels), (0, 0))  # its own memory may be the file's
+    return picture
+
+
+def fill(picture: Any, state: Any) -> None:
+    """Give it what is known of it, and what hung on it."""
+    info, kept = state
+    picture.info.clear()
+    picture.info.update(info)
+    picture.__dict__.update(kept)
+
+
+def reduce_font(pickler: Any, font: Any) -> Any:
+    """A font out of a stream, which has been read to its end."""
+    data = getattr(font, "font_bytes", None)
+    if not isinstance(data, bytes) or not hasattr(font.path, "read"):
+        return NotImplemented
+    return make_font, (type(font), data, font.size, font.index, font.encoding, font.layout_engine)
+
+
+def make_font(kind: Any, data: bytes, *settings: Any) -> Any:
+    """A font out of its bytes."""
+    return kind(io.BytesIO(data), *settings)

@@ -1,0 +1,271 @@
+"""Registers of libraries: what cells have put into them is kept, by rules on what is theirs."""
+
+import collections.abc
+import functools
+import operator
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from types import FunctionType
+from typing import Any
+
+from . import library_registers
+from .classes import is_users
+
+PREFIXES = frozenset({"xml", "html", "rdf", "wsdl", "xs", "xsi", "dc"})
+"""Those that Python knows of namespaces of XML."""
+
+
+def is_of_cell(value: Any) -> bool:
+    """Whether a class, a function or an object's class is a cell's, or of a module or namespace that a cell made."""
+    home = getattr(value, "__module__", None)
+    if not isinstance(home, str) or not is_users(value):
+        return False
+    # Compiled libraries give classes the names of modules that there are not.
+    kind = value if isinstance(value, type) else type(value)
+    return home in sys.modules or kind is FunctionType or vars(kind).keys() >= OF_PYTHON
+
+
+OF_PYTHON = frozenset({"__dict__", "__weakref__"})
+"""What classes have that Python code made without a base of its own."""
+
+
+def _virtual_subclasses() -> Any:
+    """Classes of cells that were registered with abstract classes of Python's own."""
+    library: Any = sys.modules["_abc"]
+    if library.get_cache_token() == _Registered.none_until:
+        return None
+    token = library.get_cache_token()
+    abstract = {f"collections.abc:{name}": getattr(collections.abc, name) for name in collections.abc.__all__}
+    numbers = sys.modules.get("numbers")
+    abstract |= {f"numbers:{name}": getattr(numbers, name) for name in getattr(numbers, "__all__", ())}
+    known: dict[str, list[Any]] = {}
+    for name, one in abstract.items():
+        if "_abc_impl" in vars(one):
+            kinds = [kind() for kind in library._get_dump(one)[0]]
+            if mine := [kind for kind in kinds if kind is not None and is_of_cell(kind)]:
+                known[name] = mine
+    _Registered.none_until = None if known else token
+    return known or None
+
+
+class _Registered:
+    none_until: object = None
+    """How often any classes had been registered when none of a cell was found: until it is more, there is none."""
+    colormaps: frozenset[str] = frozenset()
+    """The names of colormaps there were when none of a cell was found."""
+    formats = 0
+    """How many entries for formats of images there were when none of a cell was found."""
+
+
+def _register_again(before: Any) -> None:
+    import importlib
+
+    for place, kinds in before.items():
+        module, _, name = place.partition(":")
+        for kind in kinds:
+            getattr(importlib.import_module(module), name).register(kind)
+
+
+def _reducers() -> Any:
+    table = sys.modules["copyreg"].dispatch_table
+    return [(kind, one) for kind, one in table.items() if is_of_cell(kind) or is_of_cell(one)] or None
+
+
+def _set_reducers(before: Any) -> None:
+    sys.modules["copyreg"].dispatch_table.update(before)
+
+
+def _prefixes() -> Any:
+    known = sys.modules["xml.etree.ElementTree"]._namespace_map
+    return {uri: prefix for uri, prefix in known.items() if prefix not in PREFIXES} or None
+
+
+def _set_prefixes(before: Any) -> None:
+    for uri, prefix in before.items():
+        sys.modules["xml.etree.ElementTree"].register_namespace(prefix, uri)
+
+
+def _dtypes() -> Any:
+    return [kind for kind in sys.modules["pandas.core.dtypes.base"]._registry.dtypes if is_of_cell(kind)] or None
+
+
+def _set_dtypes(before: Any) -> None:
+    library: Any = sys.modules["pandas.core.dtypes.base"]
+    for kind in before:
+        if kind not in library._registry.dtypes:
+            library.register_extension_dtype(kind)
+
+
+OF_YAML = ("yaml_constructors", "yaml_multi_constructors", "yaml_representers", "yaml_multi_representers")
+REGISTERS = (
+    ("sqlite3", "adapters"),
+    ("sqlite3", "converters"),
+    ("shutil", "_ARCHIVE_FORMATS"),
+    ("shutil", "_UNPACK_FORMATS"),
+    ("matplotlib.units", "registry"),
+    ("matplotlib.projections", "projection_registry._all_projection_types"),
+    *((f"yaml.{module}", f"{kind}.{name}")
+      for module, kinds in (("loader", ("Loader", "FullLoader", "SafeLoader", "UnsafeLoader")),
+                            ("dumper", ("Dumper", "SafeDumper")))
+      for kind in kinds for name in OF_YAML),
+    *library_registers.REGISTERS,
+)  # fmt: skip
+"""Dictionaries of libraries into which programs put functions and classes of their own: module and place."""
+
+
+def _register(module: str, place: str) -> Any:
+    return operator.attrgetter(place)(sys.modules[module])
+
+
+def _entries() -> Any:
+    """What cells have put into registers of libraries."""
+    found: dict[tuple[str, str], list[Any]] = {}
+    for module, place in REGISTERS:
+        if module in sys.modules:
+            with suppress(AttributeError):
+                known = _register(module, place).items()
+                if mine := [(key, value) for key, value in known if _is_entry_of_cell(key, value)]:
+                    found[module, place] = mine
+    return found or None
+
+
+def _is_entry_of_cell(key: Any, value: Any) -> bool:
+    return any(map(is_of_cell, (key, value, *(value if isinstance(value, tuple) else ()))))
+
+
+def _set_entries(before: Any) -> None:
+    import importlib
+
+    for (module, place), mine in before.items():
+        importlib.import_module(module)
+        owner, _, name = place.rpartition(".")
+        holder = _register(module, owner) if owner else sys.modules[module]
+        if owner and name not in vars(holder):  # yaml gives a class a register of its own with its first entry
+            setattr(holder, name, dict(getattr(holder, name)))
+        getattr(holder, name).update(mine)
+
+
+def _colormaps() -> Any:
+    known, seaborn = sys.modules["matplotlib"].colormaps, sys.modules.get("seaborn.cm")
+    every = frozenset(known._cmaps)
+    if every == _Registered.colormaps:
+        return None
+    names = [name for name in known if name not in known._builtin_cmaps]
+    mine = {name: known[name] for name in names if not hasattr(seaborn, name.removesuffix("_r"))}
+    if not mine:
+        _Registered.colormaps = every
+    return mine or None
+
+
+def _set_colormaps(before: Any) -> None:
+    for name, one in before.items():
+        sys.modules["matplotlib"].colormaps.register(one, name=name, force=True)
+
+
+def _colors() -> Any:
+    known = sys.modules["matplotlib.colors"].get_named_colors_mapping()
+    usual = _usual_colors()
+    return None if len(known) == len(usual) else {name: one for name, one in known.items() if name not in usual}
+
+
+@functools.cache
+def _usual_colors() -> frozenset[str]:
+    """The names of colors that matplotlib has: those with `gray` it has with `grey`, too."""
+    library: Any = sys.modules["matplotlib.colors"]
+    names = {*library.XKCD_COLORS, *library.CSS4_COLORS, *library.TABLEAU_COLORS, *library.BASE_COLORS}
+    return frozenset(
+        names | {name.replace("gray", "grey") for name in names} | {name.replace("grey", "gray") for name in names}
+    )
+
+
+def _set_colors(before: Any) -> None:
+    sys.modules["matplotlib.colors"].get_named_colors_mapping().update(before)
+
+
+def _scales() -> Any:
+    return [kind for kind in sys.modules["matplotlib.scale"]._scale_mapping.values() if is_of_cell(kind)] or None
+
+
+def _set_scales(before: Any) -> None:
+    for kind in before:
+        sys.modules["matplotlib.scale"].register_scale(kind)
+
+
+def _formats() -> Any:
+    """Formats of images that cells have taught PIL: which they are, and what is known of each."""
+    library: Any = sys.modules["PIL.Image"]
+    tables = {name: getattr(library, name) for name in OF_FORMATS}
+    size = sum(map(len, tables.values()))
+    if size == _Registered.formats:
+        return None
+    mine = {name for table in tables.values() for name, one in table.items() if _is_entry_of_cell(None, one)}
+    if not mine:
+        _Registered.formats = size
+        return None
+    kept = {name: {key: one for key, one in table.items() if key in mine} for name, table in tables.items()}
+    return (
+        kept,
+        [name for name in library.ID if name in mine],
+        {end: name for end, name in library.EXTENSION.items() if name in mine},
+    )
+
+
+OF_FORMATS = ("OPEN", "SAVE", "SAVE_ALL", "MIME", "DECODERS", "ENCODERS")
+
+
+def _set_formats(before: Any) -> None:
+    library: Any = sys.modules["PIL.Image"]
+    library.preinit()
+    tables, names, extensions = before
+    for name, table in tables.items():
+        getattr(library, name).update(table)
+    library.ID.extend(name for name in names if name not in library.ID)
+    library.EXTENSION.update(extensions)
+
+
+def _overloads() -> Any:
+    known = sys.modules["typing"]._overload_registry.get("__main__")
+    return {name: dict(lines) for name, lines in known.items()} if known else None
+
+
+def _set_overloads(before: Any) -> None:
+    known = sys.modules["typing"]._overload_registry["__main__"]
+    for name, lines in before.items():
+        known[name].update(lines)
+
+
+def _patches() -> Any:
+    return list(sys.modules["unittest.mock"]._patch._active_patches) or None
+
+
+def _set_patches(before: Any) -> None:
+    sys.modules["unittest.mock"]._patch._active_patches[:] = before
+
+
+def _models() -> Any:
+    known = sys.modules["pydantic._internal._generics"]._GENERIC_TYPES_CACHE
+    return [(key, kind) for key, kind in known.items() if is_of_cell(kind)] or None
+
+
+def _set_models(before: Any) -> None:
+    for key, kind in before:
+        sys.modules["pydantic._internal._generics"]._GENERIC_TYPES_CACHE[key] = kind
+
+
+KEPT: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
+    "virtual subclasses": ("_abc", _virtual_subclasses, _register_again),
+    "reducers of copyreg": ("copyreg", _reducers, _set_reducers),
+    "prefixes of XML namespaces": ("xml.etree.ElementTree", _prefixes, _set_prefixes),
+    "registers of libraries": ("sys", _entries, _set_entries),
+    "colormaps of matplotlib": ("matplotlib.cm", _colormaps, _set_colormaps),
+    "colors of matplotlib": ("matplotlib.colors", _colors, _set_colors),
+    "scales of matplotlib": ("matplotlib.scale", _scales, _set_scales),
+    "formats of images": ("PIL.Image", _formats, _set_formats),
+    "dtypes of pandas": ("pandas.core.dtypes.base", _dtypes, _set_dtypes),
+    "overloads": ("typing", _overloads, _set_overloads),
+    "patches of unittest.mock": ("unittest.mock", _patches, _set_patches),
+    "generic models of pydantic": ("pydantic._internal._generics", _models, _set_models),
+    **library_registers.OF_LIBRARIES,
+}
+"""Name → the module that must be loaded, how it is read (None: nothing of a cell is in it), how it is put back."""
