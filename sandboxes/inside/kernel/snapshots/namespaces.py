@@ -47,7 +47,7 @@ def _file_of(module: ModuleType) -> Any:
 
 def is_made(module: Any) -> bool:
     """Whether a module was made by a cell, and not by importing it, or cannot be imported any more."""
-    if id(module) in Detached.known:
+    if Detached.known and id(module) in Detached.known:
         return True
     if type(module) is not ModuleType or module is CurrentSession.main:
         return False
