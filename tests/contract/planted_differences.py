@@ -14,8 +14,18 @@ class Planted:
     """One of these must be named by the proof."""
 
 
+ASKED = """
+import copyreg as _copyreg
+for _kind in [one for one in list(globals().values()) if isinstance(one, type) and one.__module__ == "__main__"]:
+    _own = {"__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__new__", "__getattr__"}
+    if not _own.isdisjoint(vars(_kind)):
+        _copyreg.pickle(_kind, lambda one: one.__reduce_ex__(5))
+"""
+"""Lets classes be asked how their objects are taken apart; else these come back whole, whatever a class says."""
+
+
 def _planted(kind: str, names: str, code: str) -> Planted:
-    return Planted(kind, textwrap.dedent(code), tuple(names.split()))
+    return Planted(kind, textwrap.dedent(code) + ASKED, tuple(names.split()))
 
 
 REDUCED = {
@@ -263,6 +273,14 @@ SETTINGS = [
     ),
     _planted(
         "settings",
+        "finders",
+        """
+        import sys
+        sys.meta_path.append(sys.meta_path.pop(0))
+    """,
+    ),
+    _planted(
+        "settings",
         "logging",
         """
         import logging
@@ -440,7 +458,7 @@ CODE = [
 
 PLANTED = [
     *(
-        Planted(f"{what}, {where}", THING % method + code, ("x",))
+        Planted(f"{what}, {where}", THING % method + code + ASKED, ("x",))
         for what, method in REDUCED.items()
         for where, code in WRAPPED.items()
     ),

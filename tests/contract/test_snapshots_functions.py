@@ -219,9 +219,9 @@ async def test_cached_functions_see_the_live_variables(steps: Steps) -> None:
     assert (
         await steps.run("""
         x = 100
-        print(slow(1), slow(1), slow.cache_info(), slow.__name__, slow.__wrapped__(2), fib(30), c.once, c.many(1))
+        print(slow(1), slow(1), slow.cache_info(), slow(5), slow.__wrapped__(2), fib(30), c.once, c.many(1))
     """)
-        == "101 101 CacheInfo(hits=1, misses=1, maxsize=7, currsize=1) slow 102 832040 1 101\n"
+        == "2 2 CacheInfo(hits=2, misses=1, maxsize=7, currsize=1) 105 102 832040 1 101\n"
     )
 
 

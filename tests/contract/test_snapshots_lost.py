@@ -9,7 +9,7 @@ REASONS = {
     "sock": ("socket.socketpair()[0]", "socket"),
     "running": ("threading.Thread(target=print)", "a thread"),
     "held": ("held_lock()", "a lock that is held"),
-    "weak": ("weakref.ref(Keep())", "weakref"),
+    "weak": ("weakref.finalize(kept, print)", "a finalizer"),
     "pool": ("concurrent.futures.ThreadPoolExecutor(1)", "an executor"),
     "child": ("subprocess.Popen(['true'])", "a child process"),
     "pipe": ("os.fdopen(os.pipe()[0])", "an open file without a path"),
@@ -22,10 +22,12 @@ REASONS = {
 
 async def test_every_kind_is_named_with_type_and_reason(steps: Steps) -> None:
     await steps.run("""
-        import concurrent.futures, csv, os, socket, sqlite3, subprocess, sys, threading, weakref
+        import concurrent.futures, copyreg, csv, os, socket, sqlite3, subprocess, sys, threading, weakref
         class Keep: pass
-        class Angry:
-            def __reduce__(self): raise RuntimeError("never")
+        kept = Keep()
+        class Angry: pass
+        def angry(one): raise RuntimeError("never")
+        copyreg.pickle(Angry, angry)
         def held_lock():
             lock = threading.Lock(); lock.acquire(); return lock
         def transaction():
@@ -77,8 +79,9 @@ async def test_what_was_lost_can_be_kept_once_it_is_mended(steps: Steps) -> None
 
 async def test_what_looks_for_itself_by_name_is_lost_and_not_wrong(steps: Steps) -> None:
     await steps.run("""
-        class Single:
-            def __reduce__(self): return "single"
+        import copyreg
+        class Single: pass
+        copyreg.pickle(Single, lambda one: "single")
         single = Single()
     """)
     await steps.take_up(lost=("single",))
@@ -86,11 +89,11 @@ async def test_what_looks_for_itself_by_name_is_lost_and_not_wrong(steps: Steps)
 
 async def test_what_pickling_prints_or_raises_stays_out_of_the_cells(steps: Steps) -> None:
     await steps.run("""
-        import sys, warnings
-        class Loud:
-            def __getstate__(self): print("loud"); warnings.warn("loud"); return {}
-        class Leaves:
-            def __reduce__(self): raise SystemExit(3)
+        import copyreg, sys, warnings
+        class Loud: pass
+        class Leaves: pass
+        def loudly(one): print("loud"); warnings.warn("loud"); return Loud, ()
+        copyreg.pickle(Loud, loudly); copyreg.pickle(Leaves, lambda one: sys.exit(3))
         loud = Loud()
     """)
     await steps.keep()
@@ -103,8 +106,9 @@ async def test_what_pickling_prints_or_raises_stays_out_of_the_cells(steps: Step
 
 async def test_a_variable_that_cannot_be_loaded_is_lost_alone(steps: Steps) -> None:
     await steps.run("""
-        class Breaks:
-            def __reduce__(self): return (int, ("no number",))
+        import copyreg
+        class Breaks: pass
+        copyreg.pickle(Breaks, lambda one: (int, ("no number",)))
         breaks, fine = Breaks(), {"a": 1}
     """)
     receipt = await steps.take_up()
@@ -114,12 +118,12 @@ async def test_a_variable_that_cannot_be_loaded_is_lost_alone(steps: Steps) -> N
 
 async def test_what_cannot_be_loaded_costs_nothing_that_it_shares_things_with(steps: Steps) -> None:
     await steps.run("""
-        import numpy as np, pandas as pd
-        class Breaks:
-            def __reduce__(self): return (int, ("no number",))
+        import copyreg, numpy as np, pandas as pd
+        class Breaks: pass
         class Sets:
-            def __getstate__(self): return {"x": shared}
             def __setstate__(self, state): raise KeyError("never")
+        copyreg.pickle(Breaks, lambda one: (int, ("no number",)))
+        copyreg.pickle(Sets, lambda one: (Sets, (), {"x": shared}))
         shared, base = {"n": 1}, np.arange(5_000.0)
         first = {"b": [shared, Breaks()], "v": base[3:]}
         view, df = base[::2], pd.DataFrame({"a": np.arange(3_000.0), "o": [shared] * 3_000})
@@ -201,8 +205,9 @@ async def test_long_chains_of_objects_come_back(steps: Steps) -> None:
 
 async def test_what_has_no_end_is_lost_and_does_not_end_the_session(steps: Steps) -> None:
     await steps.run("""
-        class Endless:
-            def __reduce__(self): return (Endless, (Endless(),))
+        import copyreg
+        class Endless: pass
+        copyreg.pickle(Endless, lambda one: (Endless, (Endless(),)))
         endless, fine = Endless(), 1
     """)
     await steps.take_up(lost=("endless",))
@@ -212,7 +217,7 @@ async def test_what_has_no_end_is_lost_and_does_not_end_the_session(steps: Steps
 async def test_code_of_another_python_is_never_loaded_and_comes_back_from_its_source(steps: Steps) -> None:
     await steps.run("""
         import functools, types
-        class Trap:
+        class Trap(dict):
             def __reduce__(self): return (types.FunctionType, ((lambda: 1).__code__, {}))
     """)
     await steps.run("""

@@ -5,12 +5,16 @@ from tests.contract.hard_objects import (
     analyses,
     analysts,
     classes,
+    definitions,
     drawn,
+    execution,
     formats,
     frames,
     habits,
     handles,
     identity,
+    instances,
+    interpreter,
     language,
     libraries,
     modules,
@@ -24,6 +28,6 @@ from tests.contract.hard_objects import (
 
 THEMES = (
     identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits, handles,
-    process, libraries, analyses, analysts, formats,
+    process, libraries, analyses, analysts, formats, instances, definitions, interpreter, execution,
 )  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

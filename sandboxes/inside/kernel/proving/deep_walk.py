@@ -25,7 +25,7 @@ from types import (
 from typing import Any
 
 from ..fingerprints import Walk, _content, _hash, _is, _made_by_python, _name
-from ..snapshots import classes, singletons
+from ..snapshots import classes, identities, singletons
 from . import library_objects
 
 CONTAINERS = (list, dict, set, bytearray)
@@ -41,6 +41,8 @@ HELD_OBJECTS = 20_000
 ARRAYS = 2_000
 """Arrays of which it is found out which lie in the same memory."""
 LEFT_OUT = frozenset({"_abc_impl", "__abstractmethods__", "__doc__", "__slotnames__", "__static_attributes__"})
+OF_LOGGERS = frozenset({"manager", "parent"})
+"""What logging has in a logger, and all others hang on."""
 OF_PYDANTIC = "__pydantic_"
 OF_MODELS = frozenset({"fields", "computed_fields", "decorators", "private_attributes", "root_model"})
 """What pydantic has in a model that says what it is; the rest is made of that, and has addresses in it."""
@@ -92,6 +94,8 @@ class DeepWalk(Walk):
         if kind is float and math.isnan(value):
             numpy: Any = sys.modules.get("numpy")
             return _hash("NaN", bytes(value is known for known in (vars(math)["nan"], getattr(numpy, "nan", None))))
+        if kind is int and singletons.CurrentSession.asks_for_identities and identities.may_be_one(value):
+            return _hash("identity")  # it may be that of an object, which has another one after a restore
         if kind not in PLAIN and not self._unordered and not self._inside and self._is_shared(value, kind):
             self._note(value)
         return super().digest(value)
@@ -176,7 +180,7 @@ class DeepWalk(Walk):
             found = self._reduced_by_base(value, kind)
         parts.append(found or b"")
         for name, item in sorted(attributes(value, kind).items()):
-            if found is not None and name.startswith("_"):
+            if found is not None and (name.startswith("_") or name in OF_LOGGERS):
                 continue  # a library's own
             parts += [name.encode("utf-8", "surrogatepass"), self.digest(item)]
         return _hash("object", *parts)

@@ -1,7 +1,8 @@
-"""Attributes that how an object is taken apart leaves out, and objects that are not made by their own `__new__` again.
+"""Attributes that how an object is taken apart leaves out, and objects that are not made by code of cells again.
 
 `Decimal` and `date` are taken apart without what a cell's class adds to them; a sorted dictionary or a picture without
-what somebody hung on it.
+what somebody hung on it. A base calls the class to make an object again, whose own `__new__` or `__init__` may want
+something else than the base gives it, or count a second object.
 """
 
 import copyreg
@@ -11,6 +12,7 @@ from collections.abc import Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
 
+from . import instances
 from .classes import is_users
 from .library_patches import CellAttributes
 
@@ -18,20 +20,35 @@ TAKING_APART = ("__reduce_ex__", "__reduce__")
 STATE_MAKING = (*TAKING_APART, "__getstate__")
 CHOOSING = frozenset({"__dict__", "vars", "super", "__getstate__"})
 """What a method names that looks at all attributes, and says itself which of them are kept."""
-MAKING = ("__getnewargs__", "__getnewargs_ex__")
+ARGUMENTS = ("__getnewargs__", "__getnewargs_ex__")
+MAKING = ("__new__", "__init__")
 
 
 def drops_them(kind: type) -> bool:
     """Whether a class is a cell's, and how it is taken apart is inherited from one that is not."""
-    if not is_users(kind) or issubclass(kind, type | enum.Enum):
+    if not is_users(kind) or issubclass(kind, type | enum.Enum) or kind in copyreg.dispatch_table:
         return False
-    homes = [one for one in kind.__mro__[:-1] if any(name in vars(one) for name in TAKING_APART)]
-    return bool(homes) and not is_users(homes[0])
+    return base_of(kind) is not None and (not _says_how(kind) or kind.__module__ == "__main__")
+
+
+def _homes(kind: type) -> list[type]:
+    """The classes that say how an object is taken apart."""
+    return [one for one in kind.__mro__[:-1] if any(name in vars(one) for name in TAKING_APART)]
+
+
+def _says_how(kind: type) -> bool:
+    """Whether a class of a cell is the first of them."""
+    return is_users(_homes(kind)[0])
+
+
+def base_of(kind: type) -> Any:
+    """The class of a library that says how an object is taken apart; None: none does."""
+    return next((one for one in _homes(kind) if not is_users(one)), None)
 
 
 def names_them(kind: type) -> bool:
     """Whether a library says which attributes are the state of its objects, as requests and pandas do."""
-    if issubclass(kind, type | enum.Enum | BaseException):
+    if issubclass(kind, type | enum.Enum | BaseException) or kind in copyreg.dispatch_table:
         return False
     home = next(one for one in kind.__mro__ if "__getstate__" in vars(one) or one is object)
     return home is not object and isinstance(vars(home)["__getstate__"], FunctionType) and not is_users(home)
@@ -72,40 +89,65 @@ def _names_in_library(kind: type) -> frozenset[str]:
     return frozenset(name for code in codes for name in code.co_names)
 
 
-def reduce_whole(_pickler: Any, value: Any) -> Any:
+def reduce_whole(pickler: Any, value: Any) -> Any:
     """As its base takes it apart, and with its attributes where that leaves them out."""
     plain: Any = object
+    kind: Any = type(value)
+    says = _says_how(kind)
+    if says:
+        if kind in pickler.reducers.asked:
+            return NotImplemented
+        pickler.reducers.not_asked.add(kind)
     state = plain.__getstate__(value)
     named, slots = state if isinstance(state, tuple) else (state, None)
-    of_users = [one for one in type(value).__mro__ if is_users(one)]
+    of_users = [one for one in kind.__mro__ if is_users(one)]
     # Slots of the base are its own affair, and others in another Python.
-    slots = {name: one for name, one in (slots or {}).items() if any(name in vars(kind) for kind in of_users)}
-    kind = type(value)
-    runs_again = is_users(_home(kind, "__init__"))
-    if not (named or slots or runs_again):
+    slots = {name: one for name, one in (slots or {}).items() if any(name in vars(one) for one in of_users)}
+    own = any(_is_written(vars(one).get(name)) for one in of_users for name in MAKING)
+    if not (named or slots or own or says):
         return NotImplemented
-    reduced = value.__reduce_ex__(5)
-    if not isinstance(reduced, tuple):
+    base = base_of(kind)
+    reduced = base.__reduce_ex__(value, 5) if "__reduce_ex__" in vars(base) or not says else base.__reduce__(value)
+    if not isinstance(reduced, tuple) or len(reduced) > 5:
         return NotImplemented
     make, arguments, state, items, pairs = (*reduced[:5], None, None, None)[:5]
-    parts = state if isinstance(state, tuple) else (state,)
-    if make is kind and runs_again:
-        make, arguments = make_plain, (kind, next(one for one in kind.__mro__ if not is_users(one)), arguments)
-    elif len(reduced) > 5 or any(isinstance(one, dict) and one.keys() == (named or {}).keys() for one in parts):
+    calls = make is kind
+    if own and calls:
+        make, arguments = make_by_base, (kind, *arguments)
+    elif own and (calls := getattr(make, "__name__", "") == "__newobj__" and arguments[0] is kind):
+        make, arguments = instances.make, (kind, _plain_base(kind), arguments[1:])
+    elif not (named or slots or says):
         return NotImplemented
+    parts = state if isinstance(state, tuple) else (state,)
+    if any(isinstance(one, dict) and one.keys() == (named or {}).keys() for one in parts):
+        named = {}
+        if not (own and calls) and not says:
+            return NotImplemented
     return make, arguments, (state, named, slots), items, pairs, set_whole
 
 
-def _home(kind: type, name: str) -> type:
-    return next(one for one in kind.__mro__ if name in vars(one))
+def _is_written(method: Any) -> bool:
+    """Whether a method was written in Python; compiled classes may pass for a cell's."""
+    return isinstance(getattr(method, "__func__", method), FunctionType)
 
 
-def make_plain(kind: Any, base: Any, arguments: Any) -> Any:
-    """An object of a cell's class as its base makes it: what the class does beside that it has done."""
-    made = base.__new__(kind, *arguments)
+def _plain_base(kind: type) -> Any:
+    """The first class that is no cell's."""
+    return next(one for one in kind.__mro__ if not is_users(one))
+
+
+def make_by_base(kind: Any, *arguments: Any) -> Any:
+    """An object as its base makes it: what its class does beside that it has done."""
+    base = _plain_base(kind)
+    value = base.__new__(kind, *arguments)
     if base.__init__ is not object.__init__:
-        base.__init__(made, *arguments)
-    return made
+        base.__init__(value, *arguments)
+    return value
+
+
+def make_plain(kind: Any, _base: Any, arguments: Any) -> Any:
+    """What snapshots of an earlier version name in the place of `make_by_base`."""
+    return make_by_base(kind, *arguments)
 
 
 def set_whole(value: Any, states: Any) -> None:
@@ -124,6 +166,8 @@ def set_whole(value: Any, states: Any) -> None:
 
 def reducer_for(kind: type) -> Any:
     """How an object of a class is taken apart where pickle would forget or change something; None: as pickle does."""
+    if kind in copyreg.dispatch_table:
+        return None
     return _find(kind) if is_users(kind) else _of_library(kind)
 
 
@@ -233,7 +277,7 @@ def _is_taken_apart_as_usual(kind: type) -> bool:
         return False
     base: Any = object
     plain = all(getattr(kind, name) is getattr(base, name) for name in TAKING_APART)
-    return plain and not any(isinstance(getattr(kind, name, None), FunctionType) for name in MAKING)
+    return plain and not any(isinstance(getattr(kind, name, None), FunctionType) for name in ARGUMENTS)
 
 
 def reduce_made(_pickler: Any, value: Any) -> Any:

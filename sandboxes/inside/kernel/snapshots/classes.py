@@ -25,6 +25,9 @@ def make_class(metaclass: Any, name: str, bases: tuple[Any, ...], content: dict[
         content: What has to be there from the beginning, as its slots.
     """
     content = {sys.intern(key): value for key, value in content.items()}
+    if metaclass.__name__ == "_TypedDictMeta":  # it wants the statement of the class, and makes another one of that
+        plain = [dict if type(base) is metaclass else base for base in types.resolve_bases(bases)]
+        return type.__new__(metaclass, name, tuple(dict.fromkeys(plain)), content)
     maker = next(one for one in metaclass.__mro__ if not is_users(one))
     resolved = types.resolve_bases(bases)
     hooks = [one for base in resolved for one in base.__mro__ if one is not object and "__init_subclass__" in vars(one)]
@@ -70,7 +73,14 @@ def is_users(kind: type) -> bool:
 FIRST_LINE = "__firstlineno__"
 """From Python 3.13 on in classes. Naming their module takes it away, so that in one that was loaded it is the last."""
 METHODS = (types.FunctionType, staticmethod, classmethod, property)
+DEFINED = (*METHODS, types.WrapperDescriptorType, types.MethodDescriptorType)
+"""What is in a class because its statement has it, as `__str__ = str.__str__`."""
 PLAIN = (str, int, float, bool, complex, bytes, type(None))
+
+
+def is_plain(name: str, value: Any) -> bool:
+    """Whether an attribute of a class can be there from the beginning: its metaclass may hash the class by it."""
+    return type(value) in PLAIN and not (name[:2] == "__" and name[-2:] == "__")
 
 
 def as_defined(kind: type, state: dict[str, Any]) -> dict[str, Any]:
@@ -82,7 +92,7 @@ def as_defined(kind: type, state: dict[str, Any]) -> dict[str, Any]:
     own = {
         name: value
         for name, value in vars(kind).items()
-        if name in state or not (name[:2] == "__" and name[-2:] == "__") or isinstance(value, METHODS)
+        if name in state or not (name[:2] == "__" and name[-2:] == "__") or isinstance(value, DEFINED)
     }
     slots = set(getattr(kind, "__slots__", ())) if "__slots__" in vars(kind) else set()
     inherited = [vars(base) for base in kind.__mro__[1:]]
@@ -122,6 +132,20 @@ def arguments_of_members(kind: Any) -> dict[str, Any]:
     }
 
 
+METACLASS = ""
+"""In the place of the name of a member: what makes the enumeration, if that is a cell's."""
+
+
+def metaclass_of(kind: Any) -> dict[str, Any]:
+    """The metaclass of an enumeration, if it is not that of its base."""
+    return {} if type(kind) is type(kind.__bases__[-1]) else {METACLASS: type(kind)}
+
+
+def is_simple_enum(values: dict[str, Any]) -> bool:
+    """Whether members are made by naming their values: a function, or a class, would be a method."""
+    return not any(isinstance(value, type) or hasattr(type(value), "__get__") for value in values.values())
+
+
 class _Place:
     def __init__(self, name: str) -> None:
         self.name = name
@@ -134,23 +158,27 @@ def make_enum(bases: Any, name: str, values: dict[str, Any], arguments: dict[str
         bases: Its bases.
         name: Its name.
         values: The values of its members.
-        arguments: What these are made of.
+        arguments: What these are made of, if it is not their value; and its metaclass.
     """
+    made_of = {member: one for member, one in arguments.items() if member != METACLASS}
 
     def make(kind: Any, place: Any) -> Any:
         place = place[0] if isinstance(place, tuple) else place
         base = kind._member_type_
-        made = base.__new__(kind, *arguments[place.name])
+        made = base.__new__(kind, *made_of[place.name])
         made._value_ = values[place.name]
         return made
 
-    metaclass: Any = type(bases[-1])
-    space = metaclass.__prepare__(name, bases)
-    space["__new__"], space["__init__"] = make, _do_nothing
-    for member in values:
-        space[member] = _Place(member)
-    kind = metaclass.__new__(metaclass, name, bases, space)
-    type.__delattr__(kind, "__init__")
+    metaclass: Any = arguments.get(METACLASS, type(bases[-1]))
+    maker = next(one for one in metaclass.__mro__ if not is_users(one))
+    space = maker.__prepare__(name, bases)
+    if made_of:
+        space["__new__"], space["__init__"] = make, _do_nothing
+    for member, value in values.items():
+        space[member] = _Place(member) if made_of else enum.member(value)
+    kind = maker.__new__(metaclass, name, bases, space)
+    if made_of:
+        type.__delattr__(kind, "__init__")
     return kind
 
 

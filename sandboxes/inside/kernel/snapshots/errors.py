@@ -1,18 +1,53 @@
-"""Exceptions of the user's own classes, whose `__init__` need not take what `args` holds."""
+"""Exceptions: with their causes, notes and attributes, and with tracebacks that say where they came from.
 
+Pickle makes an exception by calling its class with `args`, which the `__init__` of a user's own need not take, and
+keeps nothing of what led to it. A frame cannot be kept: in its place comes one of the same name, file and line, which
+has no variables.
+"""
+
+import itertools
+import sys
+from types import FrameType, FunctionType, TracebackType
 from typing import Any
 
+from .singletons import CurrentSession
+
 OWN: Any = BaseException
+NAMED: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (AttributeError, ("name", "obj")),
+    (NameError, ("name",)),
+    (ImportError, ("name", "path")),
+)
+"""What some exceptions are given besides their arguments."""
+MOST_FRAMES = 200
+
+Line = tuple[str, str, str, tuple[int, int, int, int], bool]
+"""A file, the two names of a function, lines and columns of what was running, and whether it was of a cell."""
 
 
 def reduce_error(pickler: Any, error: Any) -> Any:
-    """An exception, rebuilt without calling its class. Classes with a `__reduce__` of their own are left to it."""
+    """An exception, rebuilt without calling its class, unless that has a `__reduce__` of its own."""
     kind = type(error)
-    plain = kind.__reduce__ is OWN.__reduce__ and kind.__reduce_ex__ is OWN.__reduce_ex__
-    if not plain or kind.__init__ is _built_in(kind).__init__:
+    own = kind.__init__ is not _built_in(kind).__init__ or kind.__new__ is not _built_in(kind).__new__
+    context = (error.__cause__, error.__context__, error.__suppress_context__, error.__traceback__)
+    named = {name: found for base, names in NAMED if isinstance(error, base) for name in names
+             if (found := getattr(error, name)) is not None}  # fmt: skip
+    if not own and context == (None, None, False, None) and not named:
         return NotImplemented
-    state = (error.__dict__, error.__cause__, error.__suppress_context__)
-    return make_error, (kind, error.args), state, None, None, set_error
+    cause, before, suppressed, trace = context
+    if _says_how(kind):
+        made = error.__reduce_ex__(5)
+        if context == (None, None, False, None) or not isinstance(made, tuple) or len(made) > 2:
+            return NotImplemented
+        return *made, ({}, cause, suppressed, before, trace, {}), None, None, set_error
+    state = error.__dict__, cause, suppressed, before, trace, named
+    return make_error, (kind, error.__reduce__()[1]), state, None, None, set_error
+
+
+def _says_how(kind: Any) -> bool:
+    """Whether a class of a user says itself how it is taken apart; Python's own leave out the same as all."""
+    base, ways = _built_in(kind), ("__reduce__", "__reduce_ex__", "__setstate__")
+    return any(getattr(kind, name) is not getattr(base, name) for name in ways)
 
 
 def _built_in(kind: Any) -> Any:
@@ -22,13 +57,85 @@ def _built_in(kind: Any) -> Any:
 def make_error(kind: Any, arguments: Any) -> Any:
     """An exception with those arguments."""
     base = _built_in(kind)
-    error = base.__new__(kind, *arguments)
+    error = base.__new__(kind, *(arguments[:2] if issubclass(base, BaseExceptionGroup) else arguments))
     base.__init__(error, *arguments)
     return error
 
 
 def set_error(error: Any, state: Any) -> None:
-    """Give it its attributes and its cause."""
-    attributes, cause, suppressed = state
+    """Give it its attributes and what led to it. Snapshots of an earlier version have its cause alone."""
+    attributes, cause, suppressed, *more = state
     error.__dict__.update(attributes)
     error.__cause__, error.__suppress_context__ = cause, suppressed
+    if more:
+        error.__context__, error.__traceback__, named = more
+        for name, value in named.items():
+            setattr(error, name, value)
+
+
+def reduce_traceback(_pickler: Any, trace: TracebackType) -> Any:
+    """Where an exception came from."""
+    return make_traceback, ([_line(one) for one in itertools.islice(_chain(trace), MOST_FRAMES)],)
+
+
+def _chain(trace: TracebackType | None) -> Any:
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next
+
+
+def _line(trace: TracebackType) -> Line:
+    code = trace.tb_frame.f_code
+    found = next(itertools.islice(code.co_positions(), max(trace.tb_lasti, 0) // 2, None), (None,) * 4)
+    first, last, start, end = (-1 if one is None else one for one in found)
+    line = trace.tb_lineno or max(first, 0)
+    of_cell = trace.tb_frame.f_globals is CurrentSession.main.__dict__
+    return code.co_filename, code.co_name, code.co_qualname, (line, max(last, line), start, end), of_cell
+
+
+def make_traceback(lines: list[Line]) -> TracebackType | None:
+    """One that says the same, whose frames have no variables."""
+    made: TracebackType | None = None
+    for line in reversed(lines):
+        frame = _frame(*line)
+        made = TracebackType(made, frame, frame.f_lasti, line[3][0])
+    return made
+
+
+def _frame(file: str, name: str, qualname: str, place: tuple[int, int, int, int], of_cell: bool) -> FrameType:
+    """A frame of a function of that name."""
+    known = _here.__code__
+    table = _positions(place, len(known.co_code) // 2)
+    code = known.replace(
+        co_filename=file, co_name=name, co_qualname=qualname, co_firstlineno=place[0], co_linetable=table
+    )
+    space = CurrentSession.main.__dict__ if of_cell else {"__name__": file}
+    frame: FrameType = FunctionType(code, space, name, (sys._getframe,))()
+    return frame
+
+
+def _here(getframe: Any = sys._getframe) -> FrameType:
+    frame: FrameType = getframe()
+    return frame
+
+
+def _positions(place: tuple[int, int, int, int], count: int) -> bytes:
+    """A table of positions that says the same of each of so many instructions, in the form that Python has for them."""
+    line, last, start, end = place
+    columns = [0, 0] if min(start, end) < 0 else [start + 1, end + 1]
+    body = bytes([0, *(byte for one in (last - line, *columns) for byte in _number(one))])
+    left, table = count, b""
+    while left:
+        size = min(left, 8)
+        table += bytes([0x80 | 14 << 3 | size - 1]) + body
+        left -= size
+    return table
+
+
+def _number(value: int) -> list[int]:
+    """A number, six bits a byte, the lowest first."""
+    found = []
+    while value >= 64:
+        found.append(64 | value & 63)
+        value >>= 6
+    return [*found, value]

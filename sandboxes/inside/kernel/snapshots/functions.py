@@ -21,7 +21,14 @@ def home_of(function: Any) -> str | None:
     name = namespace.get("__name__")
     module = sys.modules.get(name) if isinstance(name, str) else None
     found = getattr(module, "__dict__", None) is namespace and getattr(module, "__spec__", None) is not None
-    return name if found else None
+    return name if found and not is_of_own_loader(namespace) else None
+
+
+def is_of_own_loader(space: dict[str, Any]) -> bool:
+    """Whether the variables are of a module that a loader has made which is itself a cell's."""
+    loader = space.get("__loader__") or getattr(space.get("__spec__"), "loader", None)
+    home: object = (loader if isinstance(loader, type) else type(loader)).__module__
+    return home == "__main__"
 
 
 def reduce_function(function: Any, home: str) -> Any:
@@ -77,23 +84,25 @@ def set_cell(cell: CellType, state: Any) -> None:
     cell.cell_contents = state[0]
 
 
-def reduce_cached(pickler: Any, cached: Any) -> Any:
-    """A function under `lru_cache`; what it has cached is computed again when it is asked for."""
-    name = str(getattr(cached, "__qualname__", ""))
-    known = sys.modules.get(cached.__module__)
-    if cached.__module__ != "__main__" and getattr(known, name, None) is cached:
-        return name
-    return make_cached, (cached.cache_parameters(),), (cached.__wrapped__, cached.__dict__), None, None, set_cached
-
-
 def make_cached(parameters: Any) -> Any:
     """A cache around a function that is not there yet."""
-    import functools
-
     slot = Slot()
     made = functools.lru_cache(maxsize=parameters["maxsize"], typed=parameters["typed"])(slot)
     made.__wrapped__ = slot
     return made
+
+
+def set_cached(cached: Any, state: Any) -> None:
+    """Put the function into its cache, and its results. Snapshots of an earlier version have none."""
+    from .caches import fill
+
+    function, extra, *content = state
+    slot = cached.__wrapped__
+    if content:
+        fill(cached, slot, *content[0])
+    slot.function = function
+    cached.__dict__.update(extra)
+    cached.__wrapped__ = function
 
 
 class Slot:
@@ -106,14 +115,6 @@ class Slot:
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Call the function."""
         return self.function(*arguments, **options)
-
-
-def set_cached(cached: Any, state: Any) -> None:
-    """Put the function into its cache."""
-    function, extra = state
-    cached.__wrapped__.function = function
-    cached.__dict__.update(extra)
-    cached.__wrapped__ = function
 
 
 def reduce_new_type(pickler: Any, kind: Any) -> Any:

@@ -133,7 +133,7 @@ def _finders() -> Any:
 def _set_finders(before: Any) -> None:
     for name, place, one in before:
         known = getattr(sys, name)
-        if one not in known:
+        if not any(each is one for each in known):
             known.insert(place, one)
     sys.path_importer_cache.clear()
 

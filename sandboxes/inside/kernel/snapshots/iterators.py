@@ -42,6 +42,34 @@ def reduce_iterator(_pickler: Any, value: Any) -> Any:
     return _reduced(value)
 
 
+def reduce_pairwise(_pickler: Any, value: Any) -> Any:
+    """How pairs are made again; no version of Python takes them apart."""
+    if not _is_pairwise_known():
+        raise PicklingError("an iterator of itertools, which this Python keeps in a way that is not known")
+    iterator, before = _read(value, "oo")
+    if iterator is MISSING:
+        return itertools.pairwise, ((),)
+    return make_pairwise, (iterator, *(() if before is MISSING else (before,)))
+
+
+def make_pairwise(iterator: Any, *before: Any) -> Any:
+    """Pairs that go on, after an item."""
+    return itertools.pairwise(itertools.chain(before, iterator) if before else iterator)
+
+
+@functools.cache
+def _is_pairwise_known() -> bool:
+    """Whether they are kept where they are looked for."""
+    if sys.implementation.name != "cpython" or "t" in sys.abiflags or HEAD != 2 * WORD:
+        return False
+    some = iter(["a", "b", "c", "d"])
+    one = itertools.pairwise(some)
+    if _read(one, "oo") != [some, MISSING]:
+        return False
+    next(one)
+    return _read(one, "oo") == [some, "b"]
+
+
 def _reduced(value: Any) -> Any:
     kind, held = type(value), _read(value)
     if kind is itertools.count:
@@ -95,10 +123,10 @@ def _never(_item: Any) -> bool:
     return False
 
 
-def _read(value: Any) -> list[Any]:
+def _read(value: Any, layout: str = "") -> list[Any]:
     """What an iterator holds."""
     held: list[Any] = []
-    for number, what in enumerate(LAYOUTS[type(value)]):
+    for number, what in enumerate(layout or LAYOUTS[type(value)]):
         place = id(value) + HEAD + number * WORD
         try:
             held.append((ctypes.c_ssize_t if what == "n" else ctypes.py_object).from_address(place).value)

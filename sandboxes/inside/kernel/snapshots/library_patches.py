@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeGuard
 from ..own_library import DELETED, KERNEL, own_library
 from . import library_registers
 from .classes import is_users
+from .functions import is_of_own_loader
 from .identity import find_sentinel
 from .singletons import CurrentSession, is_of_session
 
@@ -168,6 +169,9 @@ def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[st
 def _capture_deleted(path: str, attribute: str, found: dict[str, Any]) -> None:
     """That a cell has deleted an attribute of a library, which is still not there."""
     place = _place(path)
+    if place is None and (held := _in_library(path)) is not None and hasattr(held[3], "__dict__"):
+        module, inner, name, value = held
+        place = module, f"{inner}.{name}" if inner else name, value
     if place is not None and attribute not in vars(place[2]) and place[0] not in KEPT_OTHERWISE:
         found[f"{PREFIX}{place[0]}:{place[1]}:{attribute}"] = Gone
 
@@ -268,7 +272,8 @@ def _place(path: str) -> tuple[str, str, Any] | None:
         return None  # what a cell does to the kernel is of its process alone
     if isinstance(owner, ModuleType):
         known = sys.modules.get(owner.__name__) is owner and getattr(owner, "__spec__", None) is not None
-        return (owner.__name__, "", owner) if known and not _is_of_workspace(owner) else None
+        is_kept = known and not _is_of_workspace(owner) and not is_of_own_loader(vars(owner))
+        return (owner.__name__, "", owner) if is_kept else None
     if not is_users(owner) and owner.__flags__ & CHANGEABLE:
         return owner.__module__, owner.__qualname__, owner
     return None

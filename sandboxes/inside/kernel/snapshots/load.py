@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from ..own_library import own_library
-from . import interpreter_state, manifest, memory, module_state, modules
+from . import identities, interpreter_state, manifest, memory, module_state, modules
 from .blobs import THREADS, Blobs, MissingBlobError
 from .buffers import FillingBuffer, blobs_of, patch
 from .partial_loading import load_foreign, load_partially
@@ -147,6 +147,7 @@ class SnapshotReader:
             unused = modules.unused(imported, content["modules"].values(), streams)
             with memory.without_collections():
                 failed = modules.import_again([name for name in imported if name not in unused])
+            modules.name_again(early.get("names", {}))
             self._undo_writing(content["files"], imported)
             kept: dict[str, Any] = {}
             foreign = [part for part in parts if part.has_code and content["cache_tag"] != manifest.cache_tag()]
@@ -161,6 +162,7 @@ class SnapshotReader:
         for name, text in self._extra.items():
             if name.startswith(CELL):
                 source = text.decode("utf-8", "surrogatepass")
+                CurrentSession.asks_for_identities |= identities.are_asked_for(source)
                 linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
         self._set_modules(found)
         settings = {

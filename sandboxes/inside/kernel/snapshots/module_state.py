@@ -14,12 +14,15 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
+from .classes import OF_ENUM
 from .singletons import CurrentSession, is_of_session
 
 PRESENT = "<present>"
 """The names that a module, and each of its classes, has: what is not among them was deleted."""
 MODULES = "<modules>"
 """The variables of a module that are modules, each with the name of that: a cell may have put them there."""
+CELLS = "<cells>"
+"""What the variables of a closure hold."""
 MEMBERS = "<members>"
 """What the members of an enumeration have for attributes: name of the member → attributes."""
 PLAIN = frozenset({str, int, float, bool, complex, bytes, type(None)})
@@ -70,11 +73,13 @@ def _capture(
                 found[path, name] = value
             for function in _functions_in(value) if path else ():
                 _capture_function(below, function, found)
+            if kind is FunctionType and value.__closure__ and value.__globals__ is vars(module):
+                _capture_function(below, value, found)
 
 
 def _attributes_of_members(kind: Any) -> dict[str, dict[str, Any]]:
     known = {
-        name: {key: one for key, one in vars(member).items() if key[:1] != "_"}
+        name: {key: one for key, one in getattr(member, "__dict__", {}).items() if key not in OF_ENUM}
         for name, member in kind.__members__.items()
     }
     return {name: attributes for name, attributes in known.items() if attributes}
@@ -88,6 +93,24 @@ def _capture_function(path: str, function: FunctionType, found: dict[Key, Any]) 
         found[path, "__kwdefaults__"] = named
     if function.__dict__ and (own := {name: value for name, value in vars(function).items() if name[:2] != "__"}):
         found[path, "__dict__"] = own
+    if function.__closure__ and (held := _held(function)):
+        found[path, CELLS] = held
+
+
+def _held(function: FunctionType) -> dict[str, Any]:
+    """What the variables of a closure hold, but for what the file makes."""
+    held: dict[str, Any] = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # it is empty
+            if not isinstance(cell.cell_contents, FunctionType | type | ModuleType):
+                held[name] = cell.cell_contents
+    return held
+
+
+def _fill(function: FunctionType, held: dict[str, Any]) -> None:
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        if name in held:
+            cell.cell_contents = held[name]
 
 
 def _is_code(value: Any) -> bool:
@@ -168,20 +191,25 @@ def restore(module: ModuleType, kept: dict[Key, Any]) -> None:
             continue
         owner, function = _find(module, path)
         if name == MEMBERS:
-            for member, attributes in value.items():
-                if isinstance(owner, enum.EnumType) and member in owner.__members__:
-                    owner.__members__[member].__dict__.update(attributes)
-            continue
-        if name == "__dict__" and path and isinstance(function, FunctionType):
+            _give_to_members(owner, value)
+        elif name == "__dict__" and path and isinstance(function, FunctionType):
             for extra in [one for one in vars(function) if not one.startswith("__") and one not in value]:
                 del function.__dict__[extra]
             function.__dict__.update(value)
+        elif name == CELLS and isinstance(function, FunctionType):
+            _fill(function, value)
         elif name in ("__defaults__", "__kwdefaults__") and isinstance(function, FunctionType):
             setattr(function, name, value)
         elif isinstance(owner, type):
             type.__setattr__(owner, name, value)
         elif owner is not None:
             setattr(owner, name, value)
+
+
+def _give_to_members(kind: Any, given: dict[str, dict[str, Any]]) -> None:
+    for member, attributes in given.items():
+        if isinstance(kind, enum.EnumType) and member in kind.__members__:
+            kind.__members__[member].__dict__.update(attributes)
 
 
 def _delete_others(module: ModuleType, present: dict[str, list[str]]) -> None:

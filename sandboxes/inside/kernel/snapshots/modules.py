@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from ..dict_contents import DictContents, is_alone
-from .namespaces import is_made
+from .namespaces import is_made, is_made_by_cell
 from .singletons import is_of_session
 from .units import reason_of
 
@@ -46,6 +46,8 @@ class ImportedModules:
         self._modules: list[Any] = []
         self.imported: list[str] = []
         """Those that were imported in the session, in the order of their imports."""
+        self.other_names: dict[str, str | None] = {}
+        """Names under which `import` finds a module that has another one; None: where it is to find nothing."""
         self.made: dict[str, ModuleType] = {}
         """Those that cells or libraries have made without a file."""
         self.of_workspace: dict[str, ModuleType] = {}
@@ -79,10 +81,18 @@ class ImportedModules:
         if same:
             return
         self.imported = [*preloaded, *imported(before)]
-        self.made = {name: one for name, one in zip(names, modules, strict=True) if name not in before and is_made(one)}
+        new = [(name, one) for name, one in zip(names, modules, strict=True) if name not in before]
+        self.made = {name: one for name, one in new if is_made_by_cell(one)}
+        self.other_names = {name: other for name, one in new if (other := _other_name(name, one)) != name}
         self.of_workspace = workspace_modules(self._root, self.imported)
         self.versions = versions(self.imported)
         self.written = json.dumps(self.imported).encode()
+
+
+def _other_name(name: str, module: Any) -> str | None:
+    """The name of the module that is found under a name; its own where it is not found under that."""
+    own = getattr(module, "__name__", None) if isinstance(module, ModuleType) else name
+    return None if module is None else own if isinstance(own, str) and sys.modules.get(own) is module else name
 
 
 def imported(before: frozenset[str]) -> list[str]:
@@ -91,7 +101,7 @@ def imported(before: frozenset[str]) -> list[str]:
     for name, module in list(sys.modules.items()):
         spec: Any = getattr(module, "__spec__", None)
         ours = name in before or name.startswith("stepwell_") or name == "__mp_main__"
-        if not ours and spec is not None and getattr(spec, "name", None) == name:
+        if not ours and spec is not None and getattr(spec, "name", None) == name and not is_made_by_cell(module):
             found.append(name)
     return found
 
@@ -132,6 +142,13 @@ def unused(imported: list[str], aliases: Collection[str], streams: list[bytes]) 
     free = {name for name in set(map(root, PRELOADED)) - used if name not in sys.modules}
     free -= {name for name in free if any(name.encode() in stream for stream in streams)}
     return {name for name in imported if root(name) in free}
+
+
+def name_again(names: dict[str, str | None]) -> None:
+    """Let `import` find modules under other names than their own, or nothing."""
+    for name, own in names.items():
+        if own is None or own in sys.modules:
+            sys.modules[name] = None if own is None else sys.modules[own]  # type: ignore[assignment]
 
 
 def import_again(names: list[str]) -> dict[str, str]:

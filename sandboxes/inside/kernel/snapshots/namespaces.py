@@ -3,13 +3,12 @@
 import builtins
 import os
 import sys
+from collections.abc import Iterable
 from types import FunctionType, ModuleType
 from typing import Any, ClassVar
 
-from .functions import state_of
+from .functions import is_of_own_loader, state_of
 from .singletons import CurrentSession, is_of_session
-
-MADE_BY_FILE = ("__file__", "__path__", "__loader__")
 
 
 class Detached:
@@ -46,14 +45,22 @@ def _file_of(module: ModuleType) -> Any:
 
 
 def is_made(module: Any) -> bool:
-    """Whether a module was made by a cell, and not by importing it, or cannot be imported any more."""
-    if Detached.known and id(module) in Detached.known:
-        return True
-    if type(module) is not ModuleType or module is CurrentSession.main:
+    """Whether a module was made by a cell or by a loader of one, and not by importing a file, or cannot be imported."""
+    return (bool(Detached.known) and id(module) in Detached.known) or is_made_by_cell(module)
+
+
+def is_made_by_cell(module: Any) -> bool:
+    """Whether a module was made by a cell, or by a loader that a cell has written, and not by importing a file."""
+    kind: Any = type(module)
+    if kind is not ModuleType and not (issubclass(kind, ModuleType) and kind.__module__ == "__main__"):
         return False
-    if getattr(module, "__spec__", None) is not None:  # most have one, and this is asked of all
+    space = ModuleType.__getattribute__(module, "__dict__")
+    if space.get("__file__") is not None:  # most have one, and this is asked of all
         return False
-    return all(getattr(module, name, None) is None for name in MADE_BY_FILE) and module.__name__ != "__main__"
+    if space.get("__spec__") is None and space.get("__loader__") is None:
+        name: object = space.get("__name__")
+        return name != "__main__" and module is not CurrentSession.main
+    return is_of_own_loader(space)
 
 
 def registered(made: dict[str, ModuleType], sources: list[str]) -> dict[str, ModuleType]:
@@ -76,13 +83,27 @@ def reduce_module(pickler: Any, module: Any) -> Any:
     """A module that a cell made; any other goes by its name."""
     if not is_made(module):
         return NotImplemented
-    content = {name: value for name, value in vars(module).items() if name != "__builtins__"}
-    return make_module, (module.__name__, sys.modules.get(module.__name__) is module), content, None, None, fill_module
+    space = ModuleType.__getattribute__(module, "__dict__")
+    content = {name: value for name, value in space.items() if name != "__builtins__"}
+    name, kind = space["__name__"], type(module)
+    others = [key for key, one in list(sys.modules.items()) if one is module and key != name]
+    more = (kind, others) if others else () if kind is ModuleType else (kind,)
+    return make_module, (name, sys.modules.get(name) is module, *more), content, None, None, fill_module
 
 
-def make_module(name: str, is_registered: bool) -> ModuleType:
-    """A module that is still empty."""
-    module = ModuleType(name)
+def make_module(name: str, is_registered: bool, kind: Any = ModuleType, others: Iterable[str] = ()) -> ModuleType:
+    """A module that is still empty.
+
+    Args:
+        name: Its name.
+        is_registered: Whether `import` finds it under that.
+        kind: Its class.
+        others: Other names under which it is found.
+    """
+    module: ModuleType = ModuleType.__new__(kind)
+    ModuleType.__init__(module, name)
+    for other in others:
+        sys.modules[other] = module
     if is_registered:
         sys.modules[name] = module
     return module
@@ -90,7 +111,7 @@ def make_module(name: str, is_registered: bool) -> ModuleType:
 
 def fill_module(module: ModuleType, content: dict[str, Any]) -> None:
     """Give it its variables."""
-    module.__dict__.update(content)
+    ModuleType.__getattribute__(module, "__dict__").update(content)
 
 
 def reduce_function(function: Any, space: ModuleType | dict[str, Any]) -> Any:

@@ -1,10 +1,14 @@
 """The pickler and the unpickler of snapshots: cloudpickle's, with what it copies or cannot do put right."""
 
 import contextlib
+import contextvars
+import copyreg
 import ctypes
 import datetime
 import functools
 import io
+import itertools
+import json.scanner
 import operator
 import os
 import pickle
@@ -22,9 +26,11 @@ from types import (
     CellType,
     CodeType,
     FunctionType,
+    GeneratorType,
     GetSetDescriptorType,
     MappingProxyType,
     ModuleType,
+    TracebackType,
 )
 from typing import Any, ClassVar
 
@@ -32,19 +38,26 @@ from ..calls import reduce_stub
 from . import (
     arrays,
     attributes,
+    caches,
     connections,
     containers,
+    contexts,
+    descriptors,
     drawing,
     duckdb_connections,
     duckdb_databases,
     errors,
     functions,
+    generators,
+    identities,
+    instances,
     iterators,
     library_patches,
     library_registers,
     namespaces,
     opened,
     pictures,
+    references,
     refusing,
     set_order,
     shared_memory,
@@ -54,9 +67,10 @@ from . import (
 )
 from .classes import is_users
 from .functions import home_of, reduce_function
-from .identity import WRITTEN, LoadedNans, WrittenNans, can_be_bare, known_nans, sentinel_reducer
+from .identity import WRITTEN, LoadedNans, WrittenNans, can_be_bare, find_sentinel, known_nans, sentinel_reducer
 from .manifest import Place
 from .memo_table import MemoTable
+from .singletons import CurrentSession
 from .vendored import cloudpickle
 
 Reduce = Callable[[Any, Any], Any]
@@ -69,7 +83,7 @@ BUILT_IN: dict[type, Reduce] = {
     BuiltinFunctionType: library_patches.reduce_builtin,
     library_registers.Unkept: library_registers.reduce_unkept,
     CellType: functions.reduce_cell,
-    type(functools.lru_cache(lambda: None)): functions.reduce_cached,
+    type(functools.lru_cache(lambda: None)): caches.reduce_cached,
     typing.NewType: functions.reduce_new_type,
     typing.ParamSpec: functions.reduce_parameters,
     typing.TypeVarTuple: functions.reduce_parameters,
@@ -85,11 +99,19 @@ BUILT_IN: dict[type, Reduce] = {
     **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
     MappingProxyType: views.reduce_proxy,
     GetSetDescriptorType: attributes.reduce_descriptor,
-    weakref.ReferenceType: views.reduce_reference,
+    weakref.ReferenceType: references.reduce_reference,
     weakref.ProxyType: views.reduce_weak_proxy,
     weakref.CallableProxyType: views.reduce_weak_proxy,
     weakref.WeakKeyDictionary: views.reduce_weak,
     weakref.WeakValueDictionary: views.reduce_weak,
+    TracebackType: errors.reduce_traceback,
+    super: descriptors.reduce_super,
+    json.scanner.make_scanner: descriptors.reduce_scanner,
+    itertools.pairwise: iterators.reduce_pairwise,
+    GeneratorType: generators.reduce_generator,
+    contextvars.ContextVar: contexts.reduce_variable,
+    contextvars.Context: contexts.reduce_context,
+    contextvars.Token: contexts.refuse_token,
     type(os.environ): refusing.reduce_environment,
     io.TextIOWrapper: opened.reduce_file,
     io.BufferedReader: opened.reduce_file,
@@ -100,6 +122,8 @@ BUILT_IN: dict[type, Reduce] = {
 }
 
 EXACT: tuple[tuple[str, str, Reduce], ...] = (
+    ("typing", "_GenericAlias", descriptors.reduce_alias),
+    ("unittest.mock", "_Call", instances.reduce_call),
     ("numpy", "ndarray", arrays.reduce_array),
     ("numpy", "memmap", arrays.reduce_memmap),
     ("numpy.ma", "MaskedArray", arrays.reduce_masked),
@@ -139,6 +163,14 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("scipy.stats._unuran.unuran_wrapper", "Method", refusing.reduce_sampler),
     ("sqlite3", "Connection", connections.reduce_sqlite),
     ("builtins", "BaseException", errors.reduce_error),
+    ("builtins", "property", descriptors.reduce_property),
+    ("builtins", "classmethod", descriptors.reduce_method),
+    ("builtins", "staticmethod", descriptors.reduce_method),
+    ("contextlib", "_GeneratorContextManagerBase", generators.reduce_manager),
+    ("types", "ModuleType", namespaces.reduce_module),
+    ("logging", "Logger", refusing.reduce_logger),
+    ("unittest.mock", "NonCallableMock", instances.reduce_mock),
+    ("weakref", "ReferenceType", references.reduce_reference),
     ("io", "TextIOWrapper", opened.reduce_text),
     ("functools", "partialmethod", functions.reduce_partial_method),
     ("weakref", "finalize", views.reduce_finalizer),
@@ -158,8 +190,9 @@ class _OfLibraries:
     """The reducers of classes of libraries, which are the same from snapshot to snapshot."""
 
     found: ClassVar[dict[type, Reduce | None]] = {}
-    seen: ClassVar[tuple[Any, Any]] = ((), frozenset())
-    """The classes in `BASES` that were there, and the attributes that cells had assigned to anything."""
+    seen: ClassVar[tuple[Any, ...]] = ()
+    """The classes in `BASES` that were there, the attributes that cells had assigned to anything, and how many classes
+    had reducers of `copyreg`."""
 
 
 class _KnownKinds(dict[type, Reduce | None]):
@@ -176,7 +209,8 @@ class _KnownKinds(dict[type, Reduce | None]):
             for module, name, reduce in BASES
             if isinstance(known := getattr(sys.modules.get(module), name, None), type)
         ]
-        seen = (tuple(base for base, _ in self._bases), library_patches.CellAttributes.assigned)
+        assigned, registered = library_patches.CellAttributes.assigned, len(copyreg.dispatch_table)
+        seen = (tuple(base for base, _ in self._bases), assigned, registered)
         if seen != _OfLibraries.seen:
             _OfLibraries.seen, _OfLibraries.found = seen, {}
 
@@ -199,7 +233,7 @@ class _KnownKinds(dict[type, Reduce | None]):
             found = attributes.reduce_whole
         if found is None and attributes.names_them(kind) and not attributes.is_only_forbidden(kind):
             found = attributes.reducer_with_own(kind)
-        return found or sentinel_reducer(kind) or attributes.reducer_for(kind)
+        return found or sentinel_reducer(kind) or instances.reducer_of(kind) or attributes.reducer_for(kind)
 
 
 class Reducers:
@@ -215,6 +249,14 @@ class Reducers:
         self.nans = known_nans()
         """The NaN of libraries."""
         self.with_nans = with_nans
+        self.asked = instances.asked
+        """Classes of cells that are asked what to keep of their objects."""
+        self.begun: set[int] = set()
+        """Identities of objects that `instances` has begun to take apart for the present stream."""
+        self.free: dict[type, bool] = {}
+        """Classes, and whether their objects are all that `instances` knows."""
+        self.not_asked: set[Any] = set()
+        """Those that say it and were not asked, and caches that were not kept empty."""
         self.named: dict[str, tuple[str, str]] = {}
         """Parts of objects that will not come back, although the objects do: name → type, reason."""
         self.known = _KnownKinds()
@@ -255,6 +297,8 @@ class Stream:
 
     place: Place | None = None
     """Where it is kept already."""
+    identities: set[int]
+    """Numbers in it that may be the identities of objects of other streams."""
 
     def __init__(self, values: dict[str, Any], reducers: Reducers) -> None:
         self._special = reducers.special
@@ -274,14 +318,29 @@ class Stream:
         self.buffers: list[pickle.PickleBuffer] = []
         self._pickler = _pickler_class(self.nans is not None)(self.file, self.buffers, reducers)
         self._pickler.nans = self.nans
+        reducers.begun.clear()
         self._pickler.memo = self._special
         self._met: int | None = None
         self._copied: dict[int, tuple[int, Any]] | None = None
+        asks = CurrentSession.asks_for_identities
+        numbers = {name: value for name, value in items if asks and identities.may_be_one(value)}
         for item in items:
-            self._pickler.dump(item)
+            if item[0] not in numbers:
+                self._pickler.dump(item)
+        self.identities: set[int] = set()
+        known = self._pickler.memo.copy() if numbers else {}
+        for name, number in numbers.items():
+            self._pickler.dump((name, identities.Identity(known[number][1]) if number in known else number))
+            self.identities |= {number} - known.keys()
         if set_order.may_have_sets(self.file.getvalue()) and (wanted := set_order.recipes(self._sets())):
             self._met = len(self.table())
-            self._pickler.dump(_Arrangement(wanted))
+            self._pickler.dump(_Arrangement(set_order.arrange, wanted))
+        if asks:
+            numbered, others = identities.recipes(self._all_met())
+            self.identities |= others
+            if numbered:
+                self._met = len(self.table()) if self._met is None else self._met
+                self._pickler.dump(_Arrangement(identities.renumber, numbered))
 
     def _sets(self) -> list[Any]:
         """All sets in the memo so far, in the order of the stream: that of the memo is another each time."""
@@ -330,14 +389,25 @@ class Stream:
         """Whether its memo was copied, so that `memo` takes no time."""
         return self._copied is not None
 
+    def _all_met(self) -> dict[int, tuple[int, Any]]:
+        return self._copied or self._pickler.memo.copy()
+
     def memo(self) -> dict[int, tuple[int, Any]]:
         """All objects in it, by identity, without those that every stream names."""
-        copied, self._copied = self._copied or self._pickler.memo.copy(), None
+        copied, self._copied = self._all_met(), None
         for identity in self._special:
             copied.pop(identity, None)
         if self.nans is not None:
             copied.update({identity: (0, value) for identity, value in self.nans.own.items()})
         return copied
+
+
+def _name_in(module: str, function: FunctionType) -> str | None:
+    """The variable of a module that is a function of another name; None if the module is kept itself."""
+    home = sys.modules[module]
+    if namespaces.is_made(home):
+        return None
+    return next((name for name, value in vars(home).items() if value is function), None)
 
 
 def _function(pickler: Any, value: Any) -> Any:
@@ -347,6 +417,8 @@ def _function(pickler: Any, value: Any) -> Any:
     pickler.by_value.add(id(value))
     pickler.has_code = True
     home = home_of(value)
+    if home not in (None, "__main__") and (name := _name_in(home, value)):
+        return find_sentinel, (home, name)  # a closure, of which its module keeps what it holds
     if home is not None:
         return reduce_function(value, home)
     space = value.__globals__
@@ -413,13 +485,14 @@ def _pickler_class(with_nans: bool) -> Any:
 
 
 class _Arrangement:
-    """Stands behind the variables of a stream: loading it puts their sets in order."""
+    """Stands behind the variables of a stream: loading it puts something of them in order, as their sets."""
 
-    def __init__(self, wanted: list[set_order.Recipe]) -> None:
+    def __init__(self, arrange: Callable[[Any], None], wanted: Any) -> None:
+        self._arrange = arrange
         self._wanted = wanted
 
     def __reduce__(self) -> Any:
-        return set_order.arrange, (self._wanted,)
+        return self._arrange, (self._wanted,)
 
 
 def load(data: bytes | bytearray | memoryview, buffers: list[Any], count: int) -> Iterator[tuple[str, Any]]:
@@ -432,11 +505,12 @@ def load(data: bytes | bytearray | memoryview, buffers: list[Any], count: int) -
     unpickler.load()
     # Called with the variables as globals, as a cell would call it: formulas of statsmodels are evaluated where the
     # unpickler is called from.
-    step = FunctionType(_load_next.__code__, singletons.CurrentSession.main.__dict__)
+    step = FunctionType(_load_next.__code__, CurrentSession.main.__dict__)
     for _ in range(count):
         yield step(unpickler)
     with contextlib.suppress(EOFError):  # there is nothing behind them, as a rule
-        unpickler.load()
+        while True:
+            unpickler.load()
 
 
 def _load_next(unpickler: Any) -> Any:

@@ -12,7 +12,8 @@ from ..own_library import KERNEL
 from . import hooks, registers
 from .classes import is_users
 from .memory import is_collecting
-from .singletons import found, portable_path
+from .registers import is_of_cell
+from .singletons import CurrentSession, found, portable_path
 
 DIALECTS = frozenset({"excel", "excel-tab", "unix"})
 LEVELS = {0: "NOTSET", 10: "DEBUG", 20: "INFO", 30: "WARNING", 40: "ERROR", 50: "CRITICAL"}
@@ -176,10 +177,11 @@ def _logging() -> Any:
     disabled = [name for name, one in known.items() if getattr(one, "disabled", False)]
     names = {level: name for level, name in library._levelToName.items() if LEVELS.get(level) != name}
     factory = library.getLogRecordFactory()
-    of_users = {kind for kind in set(map(type, known.values())) if is_users(kind)}
-    kinds = {name: (type(one), _own_attributes(one)) for name, one in known.items() if type(one) in of_users}
+    plain = library.Logger, library.RootLogger
+    own = {name: _own_attributes(one) for name, one in known.items() if type(one) in plain or is_of_cell(type(one))}
+    kinds = {name: (type(known[name]), more) for name, more in own.items() if more or type(known[name]) not in plain}
     usual, named = library.getLoggerClass(), _named_handlers(known.values())
-    new = usual if is_users(usual) else None
+    new = usual if is_of_cell(usual) else None
     if not (filters or disabled or names or factory is not library.LogRecord or kinds or new or named):
         return None
     return filters, disabled, names, factory, kinds, new, named
@@ -187,7 +189,8 @@ def _logging() -> Any:
 
 def _own_attributes(logger: Any) -> dict[str, Any]:
     """What a logger of a class of cells has besides what all loggers have."""
-    return {name: value for name, value in vars(logger).items() if name not in vars(sys.modules["logging"].root)}
+    usual = vars(sys.modules["logging"].root).keys() | {"manager"}
+    return {name: value for name, value in vars(logger).items() if name not in usual}
 
 
 def _named_handlers(loggers: Any) -> list[Any]:
@@ -249,6 +252,14 @@ def _capture_warnings(before: bool) -> None:
     sys.modules["logging"].captureWarnings(before)
 
 
+def _documentation() -> Any:
+    return CurrentSession.main.__doc__
+
+
+def _set_documentation(before: Any) -> None:
+    CurrentSession.main.__doc__ = before
+
+
 OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     **registers.KEPT,
     **hooks.KEPT,
@@ -262,6 +273,7 @@ OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "logging": ("logging", _logging, _set_logging),
     "warnings that are recorded": ("warnings", _recording, _record),
     "warnings in the log": ("logging", _captures_warnings, _capture_warnings),
+    "documentation of the session": ("sys", _documentation, _set_documentation),
 }
 """What is read as None as long as it is as Python has it."""
 

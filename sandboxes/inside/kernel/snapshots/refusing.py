@@ -93,6 +93,11 @@ def make_iso(year: int, week: int, day: int) -> Any:
     return datetime.date.fromisocalendar(year, week, day).isocalendar()
 
 
+def reduce_logger(pickler: Any, logger: Any) -> Any:
+    """A logger goes by its name; what it is set to is a setting, whatever class it has."""
+    return logger.__reduce__()
+
+
 def reduce_sampler(pickler: Any, sampler: Any) -> Any:
     """A sampler of scipy, which is set up anew: how far its random numbers are is known where others have them, too."""
     reduced = sampler.__reduce__()

@@ -224,6 +224,35 @@ def _set_formats(before: Any) -> None:
     library.EXTENSION.update(extensions)
 
 
+def _overloads() -> Any:
+    known = sys.modules["typing"]._overload_registry.get("__main__")
+    return {name: dict(lines) for name, lines in known.items()} if known else None
+
+
+def _set_overloads(before: Any) -> None:
+    known = sys.modules["typing"]._overload_registry["__main__"]
+    for name, lines in before.items():
+        known[name].update(lines)
+
+
+def _patches() -> Any:
+    return list(sys.modules["unittest.mock"]._patch._active_patches) or None
+
+
+def _set_patches(before: Any) -> None:
+    sys.modules["unittest.mock"]._patch._active_patches[:] = before
+
+
+def _models() -> Any:
+    known = sys.modules["pydantic._internal._generics"]._GENERIC_TYPES_CACHE
+    return [(key, kind) for key, kind in known.items() if is_of_cell(kind)] or None
+
+
+def _set_models(before: Any) -> None:
+    for key, kind in before:
+        sys.modules["pydantic._internal._generics"]._GENERIC_TYPES_CACHE[key] = kind
+
+
 KEPT: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "virtual subclasses": ("_abc", _virtual_subclasses, _register_again),
     "reducers of copyreg": ("copyreg", _reducers, _set_reducers),
@@ -234,6 +263,9 @@ KEPT: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "scales of matplotlib": ("matplotlib.scale", _scales, _set_scales),
     "formats of images": ("PIL.Image", _formats, _set_formats),
     "dtypes of pandas": ("pandas.core.dtypes.base", _dtypes, _set_dtypes),
+    "overloads": ("typing", _overloads, _set_overloads),
+    "patches of unittest.mock": ("unittest.mock", _patches, _set_patches),
+    "generic models of pydantic": ("pydantic._internal._generics", _models, _set_models),
     **library_registers.OF_LIBRARIES,
 }
 """Name → the module that must be loaded, how it is read (None: nothing of a cell is in it), how it is put back."""

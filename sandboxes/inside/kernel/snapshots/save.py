@@ -14,7 +14,17 @@ from types import ModuleType
 from typing import Any
 
 from ..calls import restore_stubs, stub_names
-from . import hooks, interpreter_state, library_patches, manifest, module_state, modules, namespaces
+from . import (
+    hooks,
+    identities,
+    instances,
+    interpreter_state,
+    library_patches,
+    manifest,
+    module_state,
+    modules,
+    namespaces,
+)
 from .blobs import Spool, TooLargeError
 from .buffers import BufferWriter, blobs_of
 from .change_detection import change_detector, fast_digest
@@ -124,6 +134,8 @@ class SnapshotWriter:
     def _take(
         self, cell: int, futures: int, sizes: dict[str, int], patches: dict[str, Any]
     ) -> tuple[str, list[str], list[Lost]]:
+        CurrentSession.asks_for_identities = any(map(identities.are_asked_for, self._of_cells.values()))
+        CurrentSession.asks_for_attributes = any(map(instances.use_dictionaries, self._of_cells.values()))
         values = self.variables()
         if LAST_RESULT in values and not _is_kept(values[LAST_RESULT]):
             del values[LAST_RESULT]
@@ -234,10 +246,14 @@ class SnapshotWriter:
     def _extra(self, futures: int) -> dict[str, bytes]:
         """Small things that are not pickled: what comes first at a restore, and the source of the cells."""
         functions = stub_names(self._main.__dict__)
+        sources = self._of_cells.values()
+        others = self._modules.other_names.items()
+        names = {name: own for name, own in others if any(name in source for source in sources)}
         early = {
             **interpreter_state.early(self.start),
             "futures": futures,
             **({"functions": functions} if functions else {}),
+            **({"names": names} if names else {}),
         }
         extra = {
             "early": json.dumps(early).encode(),

@@ -4,6 +4,7 @@ They stand at the first places of the memo of every stream. Their order is part 
 """
 
 import builtins
+import contextvars
 import functools
 import os
 import sys
@@ -28,10 +29,17 @@ class CurrentSession:
     folders: ClassVar[dict[str, str]] = {}
     """Its folders by what stands for them in a path of a snapshot."""
     streams: dict[str, Any]
+    asks_for_identities = False
+    """Whether a cell of it calls `id`."""
+    asks_for_attributes = False
+    """Whether a cell of it uses the dictionary of attributes of an object."""
+    context = contextvars.Context()
+    """That in which cells run, as it was when a snapshot began; another thread may take that."""
 
     @classmethod
     def remember_streams(cls) -> None:
         """Remember the session's own streams: a cell may have put others there, and pickling does."""
+        cls.context = contextvars.copy_context()
         own: dict[int, Any] = dict(Streams.now)
         cls.streams = {
             "stdout": own.get(1, sys.stdout),

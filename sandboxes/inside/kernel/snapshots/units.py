@@ -12,8 +12,10 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
 from .classes import is_users
+from .identities import may_be_one
 from .manifest import Place
 from .pickling import Reducers, Stream
+from .singletons import CurrentSession
 from .unchanged_objects import UnchangedObjects, UnchangedStream
 
 ROOM = 512 << 20
@@ -161,6 +163,11 @@ class Unit:
             self._memo = self.stream.memo() if self._table is not None and isinstance(self.stream, Stream) else {}
         return self._memo
 
+    @property
+    def identities(self) -> set[int]:
+        """Numbers in it that may be the identities of objects of other units."""
+        return self.stream.identities if isinstance(self.stream, Stream) else set()
+
     def is_worth_copying(self, others: int) -> bool:
         """Whether its memo is copied in less time than it takes to ask it for so many objects."""
         return isinstance(self.stream, Stream) and (self.stream.is_copied or self.size <= ASKED * others)
@@ -259,7 +266,9 @@ class Partition:
                     continue
                 held = {name for unit in group for name in unit.names}
                 names = tuple(name for name in values if name in held)
-                merged += _pickle(names, values, Reducers(self.with_nans), reasons)
+                reducers = Reducers(self.with_nans)
+                reducers.named = self.named
+                merged += _pickle(names, values, reducers, reasons)
             if len(merged) >= len(units):  # pickling that gives other objects each time would never settle
                 return merged
             units = merged
@@ -287,6 +296,8 @@ def _holds_values(value: Any) -> bool:
 
 def _is_small(value: Any) -> bool:
     kind = type(value)
+    if kind is int and CurrentSession.asks_for_identities and may_be_one(value):
+        return False
     if kind not in PLAIN or (kind in (float, complex) and value != value):
         return False
     return kind not in (str, bytes, int) or sys.getsizeof(value) <= SMALL
@@ -326,6 +337,10 @@ def _connected(units: list[Unit]) -> list[list[Unit]]:
             left = left - units[other].memo.keys()
         if index not in asked:
             holders |= dict.fromkeys(unit.memo, index)
+    for index, number in [(index, number) for index, unit in enumerate(units) for number in unit.identities]:
+        having = {other for other in asked if units[other].holds(number)}
+        for other in having | ({holders[number]} if number in holders and links(number) else set()):
+            parent[find(index)] = find(other)
     groups: dict[int, list[Unit]] = {}
     for index, unit in enumerate(units):
         groups.setdefault(find(index), []).append(unit)
@@ -338,10 +353,25 @@ def _pickle(names: Iterable[str], values: dict[str, Any], reducers: Reducers, re
     try:
         return [Unit(tuple(wanted), _stream(wanted, reducers), wanted)]
     except (Exception, SystemExit) as error:  # pickling runs the code of whatever it meets
+        if (unit := _as_classes_say(wanted, reducers)) is not None:
+            return [unit]
         if len(wanted) == 1:
             reasons[next(iter(wanted))] = reason_of(error)
             return []
     return [unit for name in wanted for unit in _pickle((name,), values, reducers, reasons)]
+
+
+def _as_classes_say(wanted: dict[str, Any], reducers: Reducers) -> Unit | None:
+    """One unit, for which the classes of cells in it are asked what to keep of their objects; None: that fails, too."""
+    kinds = reducers.not_asked - set(reducers.asked)
+    if not kinds:
+        return None
+    reducers.asked.update(kinds)
+    try:
+        return Unit(tuple(wanted), _stream(wanted, reducers), wanted)
+    except (Exception, SystemExit):
+        reducers.asked.difference_update(kinds)
+        return None
 
 
 def _stream(wanted: dict[str, Any], reducers: Reducers) -> Stream:

@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import os
 import sys
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -40,11 +41,28 @@ def cloudpickle() -> Any:
     except BaseException:
         del sys.modules[NAME]
         raise
+    vars(module)["_DYNAMIC_CLASS_TRACKER_BY_CLASS"] = _ByIdentity()
     _keep_slots(module)
     _make_without_hooks(module)
+    _set_without_hooks(module)
     _keep_members(module)
     _find_modules_not_loaded(module)
     return module
+
+
+class _ByIdentity:
+    """Values for classes, whatever a metaclass of a cell says of their hashes and which of them are equal."""
+
+    def __init__(self) -> None:
+        self._values: dict[int, tuple[Any, Any]] = {}
+
+    def get(self, kind: type) -> Any:
+        """The value of a class, or None."""
+        return self._values.get(id(kind), (None, None))[1]
+
+    def __setitem__(self, kind: type, value: Any) -> None:
+        identity = id(kind)
+        self._values[identity] = weakref.ref(kind, lambda _: self._values.pop(identity, None)), value
 
 
 def _find_modules_not_loaded(module: Any) -> None:
@@ -73,7 +91,7 @@ def _find_modules_not_loaded(module: Any) -> None:
 
 def _keep_members(module: Any) -> None:
     """Let an enumeration be made with its aliases, and its members with their attributes, without code of theirs."""
-    from .classes import arguments_of_members, make_enum, members_first
+    from .classes import arguments_of_members, is_simple_enum, make_enum, members_first, metaclass_of
 
     usual: Any = module._make_skeleton_enum
     arguments_of: Any = module._enum_getnewargs
@@ -82,22 +100,42 @@ def _keep_members(module: Any) -> None:
     def with_aliases(kind: Any) -> Any:
         bases, name, qualname, _, home, identity, _ = arguments_of(kind)
         values = {alias: one.value for alias, one in kind.__members__.items()}
-        return bases, name, qualname, values, home, identity, arguments_of_members(kind) or None
+        return bases, name, qualname, values, home, identity, arguments_of_members(kind) | metaclass_of(kind) or None
 
     def with_members(kind: Any) -> Any:
         state, slots = state_of(kind)
         return members_first(kind, {name: state[name] for name in state if name not in kind.__members__}), slots
 
     def make(bases: Any, name: str, qualname: str, values: Any, home: str, identity: Any, extra: Any) -> Any:
-        if not extra:
+        if not extra and is_simple_enum(values):
             return usual(bases, name, qualname, values, home, identity, extra)
-        kind = make_enum(bases, name, values, extra)
+        kind = make_enum(bases, name, values, extra or {})
         kind.__module__, kind.__qualname__ = home, qualname
         return module._lookup_class_or_track(identity, kind)
 
     make.__module__, make.__name__, make.__qualname__ = module.__name__, "_make_skeleton_enum", "_make_skeleton_enum"
     module._make_skeleton_enum = make
     module._enum_getnewargs, module._enum_getstate = with_aliases, with_members
+
+
+def _set_without_hooks(module: Any) -> None:
+    """Let a class be filled without the `__setattr__` of its metaclass."""
+    from .classes import is_users
+
+    usual: Any = module._class_setstate
+
+    def fill(kind: Any, state: Any) -> Any:
+        home = next(one for one in type(kind).__mro__ if "__setattr__" in vars(one))
+        if not is_users(home):
+            return usual(kind, state)
+        attributes, slots = state
+        for name, value in attributes.items():
+            if name != "_abc_impl":
+                type.__setattr__(kind, name, value)
+        return usual(kind, ({name: value for name, value in attributes.items() if name == "_abc_impl"}, slots))
+
+    fill.__module__, fill.__name__, fill.__qualname__ = module.__name__, "_class_setstate", "_class_setstate"
+    module._class_setstate = fill
 
 
 def _make_without_hooks(module: Any) -> None:
@@ -119,22 +157,29 @@ def _keep_slots(module: Any) -> None:
 
     A slot `__a` of a class `C` is `_C__a` in it; cloudpickle takes out of its state only slots that keep their names.
     """
-    from .classes import as_defined, methods_first
+    from .classes import as_defined, is_plain, is_users, methods_first
 
     arguments_of: Any = module._class_getnewargs
     state_of: Any = module._class_getstate
 
     def with_slots(kind: Any) -> Any:
         constructor, name, bases, keywords, *rest = arguments_of(kind)
+        if any(hasattr(type(base), "__mro_entries__") and is_users(type(base)) for base in bases):
+            bases, keywords = kind.__bases__, {**keywords, "__orig_bases__": bases}
+        if (hash_of := getattr(type(kind), "__hash__", None)) is not None and hash_of is not type.__hash__:
+            keywords = {**keywords, **{key: one for key, one in vars(kind).items() if is_plain(key, one)}}
         if "__slots__" in kind.__dict__ and not issubclass(kind, tuple):  # a tuple has none, and its maker sets that
             own = kind.__dict__["__slots__"]
             keywords = {**keywords, "__slots__": own if isinstance(own, str) else tuple(own)}
+        if "__class__" in kind.__dict__:  # once the class is there, this would be another metaclass
+            keywords = {**keywords, "__class__": kind.__dict__["__class__"]}
         if kind.__qualname__ != name:  # one within another class or a function
             keywords = {**keywords, "__qualname__": kind.__qualname__}
         return constructor, name, bases, keywords, *rest
 
     def without(kind: Any) -> Any:
         state, slots = state_of(kind)
+        state.pop("__class__", None)
         own = state.get("__slots__", ())
         for name in [own] if isinstance(own, str) else list(own):
             if name.startswith("__") and not name.endswith("__"):

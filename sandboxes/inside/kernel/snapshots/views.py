@@ -74,16 +74,6 @@ def _owner(view: Any) -> Any:
     return found[0] if len(found) == 1 else None
 
 
-def reduce_reference(pickler: Any, reference: Any) -> Any:
-    """A weak reference to what is still there."""
-    value = reference()
-    if value is None:
-        raise PicklingError("a weakref whose object is gone")
-    if reference.__callback__ is not None:
-        raise PicklingError("a weakref that calls something when its object goes")
-    return weakref.ref, (value,)
-
-
 def reduce_weak_proxy(pickler: Any, proxy: Any) -> Any:
     """A weak proxy of what is still there; pickle would take it for the object itself."""
     value = weakref.ProxyType.__getattribute__(proxy, "__reduce_ex__").__self__

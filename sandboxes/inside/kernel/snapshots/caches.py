@@ -1,0 +1,120 @@
+"""Functions under `functools.lru_cache`, with what they have cached and how often that was of use.
+
+A cache does not say what it holds, but the garbage collector does. It is filled again by calling it while the function
+within gives what was cached, so that none of the user's code runs.
+"""
+
+import functools
+import gc
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from .functions import Slot, make_cached, set_cached
+
+MOST = 1_000
+"""Results of one cache; those of a larger one are computed again when they are asked for."""
+MOST_CALLS = 20_000
+"""By how many calls the numbers of hits and misses are brought to what they were."""
+WHY_NOT = "it holds what cannot be kept, or too much; its results are computed again when they are asked for"
+
+LINK = "_lru_list_elem"
+
+Content = tuple[list[tuple[tuple[Any, ...], dict[str, Any], Any]], int, int]
+"""Calls with their results, from the one that is forgotten first on; hits and misses."""
+
+
+def reduce_cached(pickler: Any, cached: Any) -> Any:
+    """A function under `lru_cache`."""
+    name = str(getattr(cached, "__qualname__", ""))
+    known = sys.modules.get(cached.__module__)
+    if cached.__module__ != "__main__" and getattr(known, name, None) is cached:
+        return name
+    content: Content | None = None
+    info = cached.cache_info()
+    if info.hits or info.misses:
+        content = None if cached in pickler.reducers.asked else _content(cached)
+        if content is None:
+            pickler.reducers.name(f"results of {name}", "lru_cache", WHY_NOT)
+        else:
+            pickler.reducers.not_asked.add(cached)
+    state = cached.__wrapped__, cached.__dict__, *((content,) if content else ())
+    return make_cached, (cached.cache_parameters(),), state, None, None, set_cached
+
+
+def _content(cached: Any) -> Content | None:
+    """What a cache holds; None: too much, or it is kept in a way that is not known."""
+    info, parameters = cached.cache_info(), cached.cache_parameters()
+    if info.currsize > MOST or info.hits + info.misses > MOST_CALLS:
+        return None
+    referents = gc.get_referents(cached)
+    held = _entries(cached, referents) if parameters["maxsize"] is None else _linked(referents, info.currsize)
+    if held is None or len(held) != info.currsize:
+        return None
+    return [(*_call(key, parameters["typed"]), value) for key, value in held], info.hits, info.misses
+
+
+def _entries(cached: Any, referents: list[Any]) -> list[tuple[Any, Any]] | None:
+    """Keys and results of a cache without bounds, which is a dictionary of them."""
+    found = [one for one in referents if type(one) is dict and one is not cached.__dict__]
+    return list(found[0].items()) if len(found) == 1 else None
+
+
+def _linked(referents: list[Any], count: int) -> list[tuple[Any, Any]] | None:
+    """Keys and results of a cache with bounds: of each link of its list the collector is told both, and its type."""
+    for one in referents:
+        if type(one) is dict and len(one) == count and {type(value).__name__ for value in one.values()} <= {LINK}:
+            kinds = {type(value) for value in one.values()}
+            places = [place for place, each in enumerate(referents) if isinstance(each, type) and each in kinds]
+            found = [(referents[place - 2], referents[place - 1]) for place in places[:count]]
+            return found if {id(key) for key, _ in found} == set(map(id, one)) else None
+    return None
+
+
+def _call(key: Any, typed: bool) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments that a key stands for."""
+    if type(key) is not tuple:
+        return (key,), {}
+    place = next((place for place, one in enumerate(key) if one is _mark()), None)
+    if place is None:
+        return (key[: len(key) // 2] if typed else key), {}
+    named = key[place + 1 :]
+    if typed:
+        named = named[: 2 * ((len(named) - place) // 3)]
+    return key[:place], dict(zip(named[::2], named[1::2], strict=True))
+
+
+@functools.cache
+def _mark() -> Any:
+    """What stands in keys between arguments and those that are named."""
+    probe = functools.lru_cache(None)(lambda **_named: None)
+    probe(a=1)
+    (held,) = (one for one in gc.get_referents(probe) if type(one) is dict and one is not probe.__dict__)
+    ((mark, *_),) = held
+    return mark
+
+
+def fill(cached: Any, slot: Slot, calls: list[Any], hits: int, misses: int) -> None:
+    """Let it have answered these calls, and so many others."""
+    for _ in range(misses - len(calls)):
+        slot.function = _fails
+        try:
+            cached()
+        except _NotCachedError:
+            continue
+    for number, (arguments, named, result) in enumerate(calls):
+        slot.function = functools.partial(_give, result)
+        for _ in range(1 if number else 1 + hits):
+            cached(*arguments, **named)
+
+
+class _NotCachedError(Exception):
+    """Says that a call is not to be remembered."""
+
+
+def _fails(*_arguments: Any, **_named: Any) -> Iterator[Any]:
+    raise _NotCachedError
+
+
+def _give(result: Any, *_arguments: Any, **_named: Any) -> Any:
+    return result

@@ -1,0 +1,78 @@
+"""Context variables of cells, with their values in the session's context, and contexts.
+
+A variable of a library is named by the module that has it: one that was made anew would be another.
+"""
+
+import contextlib
+import contextvars
+import sys
+from pickle import PicklingError
+from typing import Any, ClassVar
+
+from .identity import find_sentinel
+from .namespaces import is_made
+from .singletons import CurrentSession, is_of_session
+
+
+class _Known:
+    places: ClassVar[dict[int, tuple[Any, str, str]]] = {}
+    """By their identity: context variables that were met, and the module and the name of each, empty for a cell's."""
+
+
+def _place(variable: Any) -> tuple[str, str]:
+    """The module of a library that has a variable, and its name there."""
+    known = _Known.places.get(id(variable))
+    if known is None:
+        found = ("", "")
+        for name, module in list(sys.modules.items()):
+            space = getattr(module, "__dict__", None)
+            if type(space) is not dict or module is CurrentSession.main or is_made(module):
+                continue
+            key = next((key for key, value in list(space.items()) if value is variable), None)
+            if key is not None and not is_of_session(space.get("__file__")):
+                found = name, key
+                break
+        known = _Known.places[id(variable)] = (variable, *found)
+    return known[1:]
+
+
+def reduce_variable(_pickler: Any, variable: Any) -> Any:
+    """A context variable."""
+    module, name = _place(variable)
+    if module:
+        return find_sentinel, (module, name)
+    nothing: Any = object()
+    default: tuple[Any, ...] = ()
+    with contextlib.suppress(LookupError):  # it has none
+        default = (contextvars.Context().run(variable.get),)
+    value = CurrentSession.context.get(variable, nothing)
+    if value is nothing:
+        return make_variable, (variable.name, *default)
+    return make_variable, (variable.name, *default), (value,), None, None, set_variable
+
+
+def make_variable(name: str, *default: Any) -> Any:
+    """A context variable."""
+    options: dict[str, Any] = {"default": default[0]} if default else {}
+    return contextvars.ContextVar(name, **options)
+
+
+def set_variable(variable: Any, state: Any) -> None:
+    """Give it its value in the session's context."""
+    variable.set(state[0])
+
+
+def reduce_context(_pickler: Any, context: Any) -> Any:
+    """A context."""
+    return contextvars.Context, (), (list(context.items()),), None, None, fill_context
+
+
+def fill_context(context: Any, state: Any) -> None:
+    """Give the variables their values in it."""
+    for variable, value in state[0]:
+        context.run(variable.set, value)
+
+
+def refuse_token(_pickler: Any, _token: Any) -> Any:
+    """What undoes a change of a context variable works in one context only."""
+    raise PicklingError("a token of a context variable, which only the context that gave it takes back")

@@ -1,0 +1,133 @@
+"""Identities as numbers: what `id` gave and a program keeps, as the keys of a dictionary or in a set.
+
+Where an object of a snapshot is in memory is another place after a restore. A number that is the identity of an object
+of the same stream is then given the new one, if cells call `id` at all. Numbers are looked for where programs keep
+them: in lists, sets, in keys and values of dictionaries, there in tuples, too, and in attributes of cells' objects.
+"""
+
+import functools
+import operator
+import re
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from .classes import is_users
+
+CALLED = re.compile(r"\bid\b\s*[(,)]")
+"""`id(x)`, or `id` given to something, as `map(id, xs)`."""
+LOWEST, HIGHEST, STEP = 1 << 44, 1 << 47, 16
+"""Where Python's objects are in the memory of a process."""
+MOST = 200_000
+"""Items that are looked at in one stream."""
+DICTS: tuple[type, ...] = (dict, defaultdict, OrderedDict, Counter)
+
+Recipe = tuple[Any, dict[int, Any]]
+"""A container, or an object, and the objects whose identities are numbers in it."""
+
+
+@functools.lru_cache(maxsize=1_000)
+def are_asked_for(source: str) -> bool:
+    """Whether a cell may ask for identities."""
+    return CALLED.search(source) is not None
+
+
+def may_be_one(value: Any) -> bool:
+    """Whether a value is a number that may be the identity of an object."""
+    return type(value) is int and LOWEST < value < HIGHEST and value % STEP == 0
+
+
+class Identity:
+    """Stands in a stream for a variable that is the identity of an object.
+
+    Args:
+        value: The object.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __reduce__(self) -> Any:
+        return id, (self._value,)
+
+
+def recipes(memo: dict[int, tuple[int, Any]]) -> tuple[list[Recipe], set[int]]:
+    """What has to be numbered anew.
+
+    Args:
+        memo: The objects of a stream.
+
+    Returns:
+        For each container its numbers; and the numbers that are no object's of this stream.
+    """
+    found: list[Recipe] = []
+    others: set[int] = set()
+    left = MOST
+    users: dict[type, bool] = {}
+    for _, value in sorted(memo.values(), key=lambda entry: entry[0]):
+        held = _held(value, users)
+        if held is None or (left := left - len(held)) < 0:
+            continue
+        numbers = {one for one in _numbers(held) if may_be_one(one)}
+        if mine := {one: memo[one][1] for one in numbers if one in memo}:
+            found.append((value, mine))
+        others |= numbers - mine.keys()
+    return found, others
+
+
+def _held(value: Any, users: dict[type, bool]) -> list[Any] | None:
+    """What a container holds, or an object of a cell's class in its attributes."""
+    kind: Any = type(value)
+    if kind is list or kind is set:
+        return list(value)
+    if kind in DICTS:
+        return [*value, *value.values()]
+    known = users.get(kind)
+    if known is None:
+        known = users[kind] = bool(kind.__dictoffset__) and not issubclass(kind, type) and is_users(kind)
+    if not known:
+        return None
+    attributes = object.__getattribute__(value, "__dict__")
+    return list(attributes.values()) if type(attributes) is dict else None
+
+
+def _numbers(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        if type(value) is tuple:
+            yield from _numbers(value)
+        else:
+            yield value
+
+
+def renumber(wanted: list[Recipe]) -> None:
+    """Put the identities that objects have now in the place of those that they had."""
+    for value, objects in wanted:
+        new = functools.partial(_new, {number: id(one) for number, one in objects.items()})
+        kind: Any = type(value)
+        if kind is list:
+            value[:] = map(new, value)
+        elif kind is set:
+            items = set(map(new, value))
+            value.clear()
+            value.update(items)
+        elif kind in DICTS:
+            _renumber_dict(value, new)
+        else:
+            _renumber_dict(object.__getattribute__(value, "__dict__"), new)
+
+
+def _renumber_dict(value: Any, new: Callable[[Any], Any]) -> None:
+    items = [(new(key), new(item)) for key, item in value.items()]
+    value.clear()
+    put = OrderedDict.__setitem__ if type(value) is OrderedDict else dict.__setitem__
+    for key, item in items:
+        put(value, key, item)
+
+
+def _new(numbers: dict[int, int], value: Any) -> Any:
+    if type(value) is int:
+        return numbers.get(value, value)
+    if type(value) is tuple and any(type(one) in (int, tuple) for one in value):
+        made = tuple(_new(numbers, one) for one in value)
+        return value if all(map(operator.is_, made, value)) else made
+    return value

@@ -1,0 +1,86 @@
+"""Weak references: of cells' own classes, with something to call, and to what is gone; weak methods."""
+
+import weakref
+from pickle import PicklingError
+from types import BuiltinMethodType, FunctionType, MethodType
+from typing import Any
+
+from .classes import is_users
+
+OBJECT: Any = object
+
+
+class Called:
+    """What a restored reference calls when its object goes: a function, which may hold the reference itself."""
+
+    function: Any = None
+
+    def __call__(self, reference: Any) -> None:
+        """Call the function."""
+        self.function(reference)
+
+
+def reduce_reference(_pickler: Any, reference: Any) -> Any:
+    """A weak reference."""
+    kind, value, function = type(reference), reference(), reference.__callback__
+    if value is None:
+        return make_dead, (kind,)
+    if isinstance(reference, weakref.WeakMethod):
+        return _reduce_method(reference, value)
+    if kind is not weakref.ReferenceType and not is_users(kind):
+        raise PicklingError("a weakref of a library")
+    state = None if kind is weakref.ReferenceType else OBJECT.__getstate__(reference)
+    if function is None:
+        return (make, (kind, value), (None, state), None, None, fill) if state else (make, (kind, value))
+    function = function.function if isinstance(function, Called) else function
+    if (
+        not isinstance(function, FunctionType | MethodType | BuiltinMethodType)
+        or getattr(function, "__module__", "") == "weakref"
+    ):
+        raise PicklingError("a weakref that calls something when its object goes")
+    called = Called()
+    return make, (kind, value, called), (function, state), None, None, fill
+
+
+def make(kind: Any, value: Any, called: Any = None) -> Any:
+    """A reference to an object, without code of its class."""
+    if kind is weakref.ReferenceType:
+        return weakref.ref(value, called)
+    return weakref.ref.__new__(kind, value, called)
+
+
+def fill(reference: Any, state: Any) -> None:
+    """Give it what it calls, and its attributes."""
+    function, attributes = state
+    if function is not None:
+        reference.__callback__.function = function
+    named, slots = attributes if isinstance(attributes, tuple) else (attributes, None)
+    for name, value in {**(named or {}), **(slots or {})}.items():
+        object.__setattr__(reference, name, value)
+
+
+class _Gone:
+    """An object that is gone as soon as it was referred to."""
+
+    def method(self) -> None:
+        """Do nothing."""
+
+
+def make_dead(kind: Any) -> Any:
+    """A reference to what is gone."""
+    gone = _Gone()
+    if issubclass(kind, weakref.WeakMethod):
+        return weakref.WeakMethod(gone.method)
+    return make(kind, gone)
+
+
+def _reduce_method(reference: Any, method: Any) -> Any:
+    calls = dict(zip(reference.__callback__.__code__.co_freevars, reference.__callback__.__closure__, strict=True))
+    if type(reference) is not weakref.WeakMethod or calls["callback"].cell_contents is not None:
+        raise PicklingError("a weakref that calls something when its object goes")
+    return make_method, (method.__func__, method.__self__)
+
+
+def make_method(function: Any, owner: Any) -> Any:
+    """A weak reference to a method of an object."""
+    return weakref.WeakMethod(MethodType(function, owner))
