@@ -36,6 +36,19 @@ async def test_settings_of_libraries(steps: Steps) -> None:
     )
 
 
+async def test_what_is_registered_after_a_step_is_in_the_next_one(steps: Steps) -> None:
+    await steps.run("""
+        import copyreg, sqlite3
+        class A: pass
+    """)
+    await steps.keep()
+    await steps.keep()  # by now it is known that nothing in the registers is a cell's
+    await steps.run("copyreg.pickle(A, lambda one: (A, ())); sqlite3.register_adapter(A, str)")
+    await steps.take_up()
+    asked = "print(A in copyreg.dispatch_table, any(kind is A for kind, _ in sqlite3.adapters))"
+    assert await steps.run(asked) == "True True\n"
+
+
 async def test_whether_garbage_is_looked_for_stays_as_it_was(steps: Steps) -> None:
     await steps.run("import gc")
     await steps.take_up()

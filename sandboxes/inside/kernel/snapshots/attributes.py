@@ -54,25 +54,29 @@ def names_them(kind: type) -> bool:
     return home is not object and isinstance(vars(home)["__getstate__"], FunctionType) and not is_users(home)
 
 
-def reduce_with_own(_pickler: Any, value: Any) -> Any:
-    """As its library takes it apart, and with the attributes that are not the library's.
+def reducer_with_own(kind: Any) -> Any:
+    """Takes an object apart as its library does, and with the attributes that are not the library's.
 
     Those are the ones that no code of its class there names, and, unless its class is a cell's, that cells assign.
     """
-    kind: Any = type(value)
-    named: Any = getattr(value, "__dict__", None)
-    if type(named) is not dict:
-        return NotImplemented
-    own = set(named) if is_users(kind) else named.keys() & CellAttributes.assigned
-    if not own or not (own := own - _names_in_library(kind)):
-        return NotImplemented
-    reduced = value.__reduce_ex__(5)
-    if not (isinstance(reduced, tuple) and 2 < len(reduced) <= 5):
-        return NotImplemented
-    make, arguments, state, items, pairs = (*reduced, None, None)[:5]
-    kept = state if isinstance(state, dict) else {}
-    missing = {name: one for name, one in named.items() if name in own and name not in kept}
-    return (make, arguments, (state, missing, {}), items, pairs, set_whole) if missing else NotImplemented
+    of_cell, of_library = is_users(kind), _names_in_library(kind)
+
+    def reduce(_pickler: Any, value: Any) -> Any:
+        named: Any = getattr(value, "__dict__", None)
+        if type(named) is not dict:
+            return NotImplemented
+        own = (named.keys() if of_cell else named.keys() & CellAttributes.assigned) - of_library
+        if not own:
+            return NotImplemented
+        reduced = value.__reduce_ex__(5)
+        if not (isinstance(reduced, tuple) and 2 < len(reduced) <= 5):
+            return NotImplemented
+        make, arguments, state, items, pairs = (*reduced, None, None)[:5]
+        kept = state if isinstance(state, dict) else {}
+        missing = {name: one for name, one in named.items() if name in own and name not in kept}
+        return (make, arguments, (state, missing, {}), items, pairs, set_whole) if missing else NotImplemented
+
+    return reduce if of_cell or CellAttributes.assigned else None
 
 
 @functools.lru_cache(maxsize=200)

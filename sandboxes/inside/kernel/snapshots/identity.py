@@ -86,7 +86,7 @@ def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
         None: there are none.
     """
     module = sys.modules.get(kind.__module__)
-    if not isinstance(module, ModuleType) or kind.__module__ in ("__main__", "builtins") or not _can_be_bare(kind):
+    if not isinstance(module, ModuleType) or kind.__module__ in ("__main__", "builtins") or not can_be_bare(kind):
         return None
     names = {
         id(value): name
@@ -103,7 +103,7 @@ def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
     return reduce
 
 
-def _can_be_bare(kind: Any) -> bool:
+def can_be_bare(kind: Any) -> bool:
     """Whether objects of a class can say nothing but which one they are; only then is its module looked through."""
     plain: Any = object
     default = all(getattr(kind, name, None) is getattr(plain, name) for name in TAKEN_APART)

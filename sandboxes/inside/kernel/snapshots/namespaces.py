@@ -46,7 +46,7 @@ def _file_of(module: ModuleType) -> Any:
 
 def is_made(module: Any) -> bool:
     """Whether a module was made by a cell or by a loader of one, and not by importing a file, or cannot be imported."""
-    return id(module) in Detached.known or is_made_by_cell(module)
+    return (bool(Detached.known) and id(module) in Detached.known) or is_made_by_cell(module)
 
 
 def is_made_by_cell(module: Any) -> bool:

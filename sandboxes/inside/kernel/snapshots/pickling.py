@@ -2,6 +2,7 @@
 
 import contextlib
 import contextvars
+import copyreg
 import ctypes
 import datetime
 import functools
@@ -31,7 +32,7 @@ from types import (
     ModuleType,
     TracebackType,
 )
-from typing import Any
+from typing import Any, ClassVar
 
 from ..calls import reduce_stub
 from . import (
@@ -64,8 +65,9 @@ from . import (
     tables,
     views,
 )
+from .classes import is_users
 from .functions import home_of, reduce_function
-from .identity import WRITTEN, LoadedNans, WrittenNans, find_sentinel, known_nans, sentinel_reducer
+from .identity import WRITTEN, LoadedNans, WrittenNans, can_be_bare, find_sentinel, known_nans, sentinel_reducer
 from .manifest import Place
 from .memo_table import MemoTable
 from .singletons import CurrentSession
@@ -184,6 +186,15 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
 )
 
 
+class _OfLibraries:
+    """The reducers of classes of libraries, which are the same from snapshot to snapshot."""
+
+    found: ClassVar[dict[type, Reduce | None]] = {}
+    seen: ClassVar[tuple[Any, ...]] = ()
+    """The classes in `BASES` that were there, the attributes that cells had assigned to anything, and how many classes
+    had reducers of `copyreg`."""
+
+
 class _KnownKinds(dict[type, Reduce | None]):
     """Reducers by type, each looked for when it is first asked for."""
 
@@ -198,18 +209,31 @@ class _KnownKinds(dict[type, Reduce | None]):
             for module, name, reduce in BASES
             if isinstance(known := getattr(sys.modules.get(module), name, None), type)
         ]
+        assigned, registered = library_patches.CellAttributes.assigned, len(copyreg.dispatch_table)
+        seen = (tuple(base for base, _ in self._bases), assigned, registered)
+        if seen != _OfLibraries.seen:
+            _OfLibraries.seen, _OfLibraries.found = seen, {}
 
     def __missing__(self, kind: type) -> Reduce | None:
+        settled = _OfLibraries.found
+        if kind in settled:
+            found = settled[kind]
+        else:
+            found = self._look(kind)
+            if not is_users(kind) and not can_be_bare(kind):
+                settled[kind] = found
+        self[kind] = found
+        return found
+
+    def _look(self, kind: type) -> Reduce | None:
         found = next((reduce for base, reduce in self._bases if issubclass(kind, base)), None)
         if found is None and (family := containers.family_of(kind)) is not None:
             found = containers.reducer(family)
         if found is None and attributes.drops_them(kind):
             found = attributes.reduce_whole
         if found is None and attributes.names_them(kind) and not attributes.is_only_forbidden(kind):
-            found = attributes.reduce_with_own
-        found = found or sentinel_reducer(kind) or instances.reducer_of(kind) or attributes.reducer_for(kind)
-        self[kind] = found
-        return found
+            found = attributes.reducer_with_own(kind)
+        return found or sentinel_reducer(kind) or instances.reducer_of(kind) or attributes.reducer_for(kind)
 
 
 class Reducers:

@@ -178,19 +178,18 @@ def _logging() -> Any:
     names = {level: name for level, name in library._levelToName.items() if LEVELS.get(level) != name}
     factory = library.getLogRecordFactory()
     plain = library.Logger, library.RootLogger
-    own = {name: _own_attributes(one) for name, one in known.items() if type(one) in plain or is_of_cell(type(one))}
+    usual_names = vars(library.root).keys() | {"manager"}
+    own = {
+        name: {attribute: value for attribute, value in vars(one).items() if attribute not in usual_names}
+        for name, one in known.items()
+        if type(one) in plain or is_of_cell(type(one))
+    }
     kinds = {name: (type(known[name]), more) for name, more in own.items() if more or type(known[name]) not in plain}
     usual, named = library.getLoggerClass(), _named_handlers(known.values())
     new = usual if is_of_cell(usual) else None
     if not (filters or disabled or names or factory is not library.LogRecord or kinds or new or named):
         return None
     return filters, disabled, names, factory, kinds, new, named
-
-
-def _own_attributes(logger: Any) -> dict[str, Any]:
-    """What a logger of a class of cells has besides what all loggers have."""
-    usual = vars(sys.modules["logging"].root).keys() | {"manager"}
-    return {name: value for name, value in vars(logger).items() if name not in usual}
 
 
 def _named_handlers(loggers: Any) -> list[Any]:

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
+from ..dict_contents import DictContents, is_alone
 from . import library_registers
 from .classes import is_users
 
@@ -67,9 +68,40 @@ def _register_again(before: Any) -> None:
             getattr(importlib.import_module(module), name).register(kind)
 
 
+class _Untouched:
+    """Registers in which nothing was of a cell when they were looked through: nothing is while they are the same."""
+
+    known: ClassVar[dict[tuple[str, str], tuple[DictContents, list[Any]]]] = {}
+    """What was in each of them, which is held."""
+
+    @classmethod
+    def has(cls, module: str, place: str, register: Any) -> bool:
+        """Whether a register is one of them."""
+        contents, _ = cls.known.get((module, place), (None, None))
+        return contents is not None and contents.space is register and contents.is_same() and is_alone()
+
+    @classmethod
+    def add(cls, module: str, place: str, register: Any) -> None:
+        """Note that nothing in a register is of a cell."""
+        if is_alone():
+            contents = DictContents(register)
+            contents.remember()
+            cls.known[module, place] = contents, list(register.items())
+
+
+def _of_cells(module: str, place: str) -> list[tuple[Any, Any]]:
+    """The entries of a register that are a cell's."""
+    register = _register(module, place)
+    if _Untouched.has(module, place, register):
+        return []
+    mine = [(key, value) for key, value in register.items() if _is_entry_of_cell(key, value)]
+    if not mine:
+        _Untouched.add(module, place, register)
+    return mine
+
+
 def _reducers() -> Any:
-    table = sys.modules["copyreg"].dispatch_table
-    return [(kind, one) for kind, one in table.items() if is_of_cell(kind) or is_of_cell(one)] or None
+    return _of_cells("copyreg", "dispatch_table") or None
 
 
 def _set_reducers(before: Any) -> None:
@@ -124,14 +156,14 @@ def _entries() -> Any:
     for module, place in REGISTERS:
         if module in sys.modules:
             with suppress(AttributeError):
-                known = _register(module, place).items()
-                if mine := [(key, value) for key, value in known if _is_entry_of_cell(key, value)]:
+                if mine := _of_cells(module, place):
                     found[module, place] = mine
     return found or None
 
 
 def _is_entry_of_cell(key: Any, value: Any) -> bool:
-    return any(map(is_of_cell, (key, value, *(value if isinstance(value, tuple) else ()))))
+    within = (*(key if type(key) is tuple else ()), *(value if isinstance(value, tuple) else ()))
+    return any(map(is_of_cell, (key, value, *within)))
 
 
 def _set_entries(before: Any) -> None:
