@@ -318,8 +318,7 @@ async def test_a_cancelled_trial_leaves_nothing(tmp_path: Path, sandboxes: Sandb
 
 async def test_closing_a_sandbox_ends_its_trial(tmp_path: Path, sandboxes: Sandboxes) -> None:
     sandbox = await sandboxes.open("local", "thread")
-    slow = "def _wait():\n    while True: pass\nclass Slow:\n    def __reduce__(self): return (_wait, ())\nx = Slow()"
-    taken = await kept(sandbox, slow)
+    taken = await kept(sandbox, SLOW)
     assert await look(sandbox, taken.id) == "copy"
     trying = asyncio.create_task(tried(sandbox, tmp_path / "sandboxes", taken))
     while not (tmp_path / "sandboxes" / "thread" / "proof" / "reached").exists():

@@ -9,7 +9,7 @@ REASONS = {
     "sock": ("socket.socketpair()[0]", "socket"),
     "running": ("threading.Thread(target=print)", "a thread"),
     "held": ("held_lock()", "a lock that is held"),
-    "weak": ("weakref.finalize(kept, print)", "a finalizer"),
+    "weak": ("weakref.WeakMethod(kept.go, print)", "a weakref that calls something"),
     "pool": ("concurrent.futures.ThreadPoolExecutor(1)", "an executor"),
     "child": ("subprocess.Popen(['true'])", "a child process"),
     "pipe": ("os.fdopen(os.pipe()[0])", "an open file without a path"),
@@ -23,7 +23,8 @@ REASONS = {
 async def test_every_kind_is_named_with_type_and_reason(steps: Steps) -> None:
     await steps.run("""
         import concurrent.futures, copyreg, csv, os, socket, sqlite3, subprocess, sys, threading, weakref
-        class Keep: pass
+        class Keep:
+            def go(self): pass
         kept = Keep()
         class Angry: pass
         def angry(one): raise RuntimeError("never")

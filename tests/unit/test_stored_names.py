@@ -8,7 +8,7 @@ import pytest
 STORED = {
     "arrays": "make_array make_masked make_memmap make_memmap_view make_small make_subclass make_view set_masked "
     "set_objects",
-    "attributes": "make_by_base set_whole",
+    "attributes": "find_descriptor make_by_base make_plain make_whole set_whole",
     "contexts": "fill_context make_variable set_variable",
     "descriptors": "fill fill_alias make make_alias make_scanner",
     "generators": "fill_manager make_ended make_manager",

@@ -79,3 +79,17 @@ def test_a_variable_that_another_one_holds_is_one_with_it(groups: Callable[..., 
     assert groups(**values, same=[textwrap.dedent]) == {
         frozenset({"f", "held"}), frozenset({"large", "last"}), frozenset({"alone"}), frozenset({"name", "same"}),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("largest", ["number", "thing", "other"])
+def test_a_number_that_is_an_identity_is_one_with_its_object(
+    groups: Callable[..., set[frozenset[str]]], monkeypatch: pytest.MonkeyPatch, largest: str
+) -> None:
+    monkeypatch.setattr(CurrentSession, "asks_for_identities", True)
+    thing: list[Any] = [["held"]]
+    values: dict[str, list[Any]] = {"number": [id(thing[0])], "thing": thing, "other": [["alone"]]}
+    values[largest].extend([number] for number in range(50))
+    alone = frozenset({"other"})
+    assert groups(**values) == {frozenset({"number", "thing"}), alone}
+    monkeypatch.setattr(CurrentSession, "asks_for_identities", False)
+    assert groups(**values) == {frozenset({"number"}), frozenset({"thing"}), alone}
