@@ -141,12 +141,13 @@ def sleepers(word: str) -> int:
 
 
 MAKE = """
-import subprocess
+import os
 x = [1]
 y = x
 open('outputs/a.txt', 'w').write('kept')
-subprocess.Popen(['sleep', {!r}], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) and None
+os.system('sleep {} > /dev/null 2>&1 &') and None
 """
+"""A process of which Python knows nothing: one that it knows is named as lost, and its session does not sleep."""
 
 
 @seen_from_outside
