@@ -5,6 +5,7 @@ of the same stream is then given the new one, if cells call `id` at all. Numbers
 them: in lists, sets, in keys and values of dictionaries, there in tuples, too, and in attributes of cells' objects.
 """
 
+import ast
 import functools
 import operator
 import re
@@ -15,10 +16,10 @@ from typing import Any
 from .classes import is_users
 
 CALLED = re.compile(r"\bid\b\s*[(,)]")
-"""`id(x)`, or `id` given to something, as `map(id, xs)`."""
+"""`id(x)`, or `id` given to something, as `map(id, xs)`; or that name in a text, as the column of a query."""
 LOWEST, HIGHEST, STEP = 1 << 44, 1 << 47, 16
 """Where Python's objects are in the memory of a process."""
-MOST = 200_000
+MOST = 100_000
 """Items that are looked at in one stream."""
 DICTS: tuple[type, ...] = (dict, defaultdict, OrderedDict, Counter)
 
@@ -28,8 +29,22 @@ Recipe = tuple[Any, dict[int, Any]]
 
 @functools.lru_cache(maxsize=1_000)
 def are_asked_for(source: str) -> bool:
-    """Whether a cell may ask for identities."""
-    return CALLED.search(source) is not None
+    """Whether a cell may ask for identities: whether `id` is a name in its code, and not a variable of its own."""
+    if CALLED.search(source) is None:  # as in nearly all
+        return False
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError):  # a cell that never ran, or one that only its magic understands
+        return False
+    names = [node.ctx for node in nodes if isinstance(node, ast.Name) and node.id == "id"]
+    bound = any(isinstance(node, ast.arg) and node.arg == "id" for node in nodes)
+    if any(isinstance(node, ast.Attribute) and node.attr == "id" and _is_builtins(node.value) for node in nodes):
+        return True
+    return bool(names) and not bound and all(isinstance(one, ast.Load) for one in names)
+
+
+def _is_builtins(owner: ast.expr) -> bool:
+    return isinstance(owner, ast.Name) and owner.id in ("builtins", "__builtins__")
 
 
 def may_be_one(value: Any) -> bool:

@@ -7,6 +7,7 @@ afterwards what it had, whatever its class says of copies. Where that cannot be 
 class says is done after all.
 """
 
+import ast
 import copyreg
 import enum
 import functools
@@ -31,6 +32,8 @@ TAKING_APART = ("__reduce__", "__reduce_ex__", "__getnewargs__", "__getnewargs_e
 RUNNING = ("__new__", "__hash__", "__setattr__", "__getattr__", "__getattribute__")
 """Methods that run while pickle takes an object apart or makes it."""
 DICTIONARIES = re.compile(r"\b(?:vars|__dict__)\b")
+ASKED = ("vars", "__dict__")
+"""A name, an attribute, or a text that `getattr` is given."""
 WORD = struct.calcsize("P")
 PLAIN = frozenset({str, int, float, complex, bool, bytes, type(None)})
 
@@ -44,7 +47,13 @@ asked: "weakref.WeakSet[Any]" = weakref.WeakSet()
 @functools.lru_cache(maxsize=1_000)
 def use_dictionaries(source: str) -> bool:
     """Whether a cell may hold the dictionary of attributes of an object."""
-    return DICTIONARIES.search(source) is not None
+    if DICTIONARIES.search(source) is None:  # as in nearly all
+        return False
+    try:
+        nodes = ast.walk(ast.parse(source))
+    except (SyntaxError, ValueError, RecursionError):  # a cell that never ran
+        return False
+    return any(getattr(node, "id", getattr(node, "attr", getattr(node, "value", None))) in ASKED for node in nodes)
 
 
 def reducer_of(kind: Any) -> Reduce | None:
