@@ -166,3 +166,19 @@ async def test_formulas_of_models_find_the_functions_and_modules_of_the_cells(st
     """)
     await steps.take_up()
     assert await steps.run("print(fitted.predict(df).round(6).tolist() == before)") == "True\n"
+
+
+async def test_an_error_with_its_traceback_holds_nothing_of_what_was_restored_with_it(steps: Steps) -> None:
+    await steps.run("""
+        import weakref
+        class Held: pass
+        held = Held(); reference = weakref.ref(held)
+        def fails(): raise ValueError("told")
+        try: fails()
+        except ValueError as error: kept = error
+    """)
+    await steps.take_up()
+    asked = (
+        "print(reference() is held, kept.__traceback__.tb_next.tb_frame.f_code.co_name); del held; print(reference())"
+    )
+    assert await steps.run(asked) == "True fails\nNone\n"

@@ -5,8 +5,10 @@ keeps nothing of what led to it. A frame cannot be kept: in its place comes one 
 has no variables.
 """
 
+import _thread
 import itertools
 import sys
+from collections.abc import Callable
 from types import FrameType, FunctionType, TracebackType
 from typing import Any
 
@@ -96,22 +98,44 @@ def _line(trace: TracebackType) -> Line:
 def make_traceback(lines: list[Line]) -> TracebackType | None:
     """One that says the same, whose frames have no variables."""
     made: TracebackType | None = None
-    for line in reversed(lines):
-        frame = _frame(*line)
+    for line, frame in zip(reversed(lines), _frames(list(reversed(lines))), strict=True):
         made = TracebackType(made, frame, frame.f_lasti, line[3][0])
     return made
 
 
-def _frame(file: str, name: str, qualname: str, place: tuple[int, int, int, int], of_cell: bool) -> FrameType:
-    """A frame of a function of that name."""
+def _frames(lines: list[Line]) -> list[FrameType]:
+    """Frames that lead back to nothing: those of the thread that loads would hold all that is being loaded."""
+    functions, made, done = [_function(*line) for line in lines], list[FrameType](), _thread.allocate_lock()
+
+    def run() -> None:
+        try:
+            for function in functions:
+                made.append(function())
+        finally:
+            done.release()
+
+    done.acquire()
+    try:
+        _thread.start_new_thread(run, ())
+    except RuntimeError:  # no thread can be started any more
+        return [function() for function in functions]
+    done.acquire()
+    found = list(made)
+    made.clear()  # what they do lead back to has it
+    return found
+
+
+def _function(
+    file: str, name: str, qualname: str, place: tuple[int, int, int, int], of_cell: bool
+) -> Callable[[], FrameType]:
+    """A function of that name, which gives its frame."""
     known = _here.__code__
     table = _positions(place, len(known.co_code) // 2)
     code = known.replace(
         co_filename=file, co_name=name, co_qualname=qualname, co_firstlineno=place[0], co_linetable=table
     )
     space = CurrentSession.main.__dict__ if of_cell else {"__name__": file}
-    frame: FrameType = FunctionType(code, space, name, (sys._getframe,))()
-    return frame
+    return FunctionType(code, space, name, (sys._getframe,))
 
 
 def _here(getframe: Any = sys._getframe) -> FrameType:
