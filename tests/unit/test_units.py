@@ -1,5 +1,7 @@
 """Variables that share objects are one unit, and others are not, however many objects they are made of."""
 
+import codecs
+import copyreg
 import random
 import sys
 import textwrap
@@ -93,3 +95,14 @@ def test_a_number_that_is_an_identity_is_one_with_its_object(
     assert groups(**values) == {frozenset({"number", "thing"}), alone}
     monkeypatch.setattr(CurrentSession, "asks_for_identities", False)
     assert groups(**values) == {frozenset({"number"}), frozenset({"thing"}), alone}
+
+
+def test_a_class_of_a_library_goes_another_way_once_it_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    CurrentSession.remember_streams()
+    kind = codecs.StreamReader
+    assert pickling.Reducers().known[kind] is not None
+    monkeypatch.delitem(copyreg.dispatch_table, complex)  # as many as before
+    monkeypatch.setitem(copyreg.dispatch_table, kind, repr)
+    assert pickling.Reducers().known[kind] is None
+    monkeypatch.undo()
+    assert pickling.Reducers().known[kind] is not None

@@ -191,7 +191,7 @@ class _OfLibraries:
 
     found: ClassVar[dict[type, Reduce | None]] = {}
     seen: ClassVar[tuple[Any, ...]] = ()
-    """The classes in `BASES` that were there, the attributes that cells had assigned to anything, and how many classes
+    """The classes in `BASES` that were there, the attributes that cells had assigned to anything, and the classes that
     had reducers of `copyreg`."""
 
 
@@ -209,7 +209,7 @@ class _KnownKinds(dict[type, Reduce | None]):
             for module, name, reduce in BASES
             if isinstance(known := getattr(sys.modules.get(module), name, None), type)
         ]
-        assigned, registered = library_patches.CellAttributes.assigned, len(copyreg.dispatch_table)
+        assigned, registered = library_patches.CellAttributes.assigned, tuple(copyreg.dispatch_table)
         seen = (tuple(base for base, _ in self._bases), assigned, registered)
         if seen != _OfLibraries.seen:
             _OfLibraries.seen, _OfLibraries.found = seen, {}
