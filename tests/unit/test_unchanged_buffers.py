@@ -115,6 +115,29 @@ def test_what_is_patched_is_compared_with_its_blob(before: Before, keep: Callabl
     assert changed == [(names[0], (0, 2)), *((name, ()) for name in names[1:])]
 
 
+def test_a_buffer_to_which_nobody_wrote_is_told_at_once(
+    before: Before, keep: Callable[[np.ndarray], list[str]]
+) -> None:
+    array = made()
+    names, asked = keep(array), list[object]()
+    for at in (None, None, 5, None):  # from then on its first piece has a patch
+        if at is not None:
+            array[at] ^= 1
+        before.begin()
+        before.changes(KEY, pieces(array))
+        asked.append(before.again(KEY))
+        if asked[-1] is None:
+            before.note(KEY, names, [None] * 6)
+        before.check(KEY)
+        before.settle()
+    pages = before.blocks._pages if isinstance(before, BufferDigests) else None
+    if pages is None or not pages.works():
+        assert asked == [None] * 4
+    else:
+        assert asked == [asked[0], (names, before.check(KEY)), None, None]
+        assert asked[0] in (None, asked[1])
+
+
 def test_what_a_restored_snapshot_has_is_known(before: Before, tmp_path: Path) -> None:
     array = made()
     names = [hash_of(piece) for piece in pieces(array)]

@@ -1,5 +1,6 @@
 """Values and the namespace in a few characters, without running their code and without walking through large ones."""
 
+import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
 from itertools import islice
@@ -119,8 +120,13 @@ def _scalars() -> frozenset[type]:
     """NumPy's types of one number, truth value or time, where it is imported; they come from columns and sums."""
     numpy = sys.modules.get("numpy")
     kinds = getattr(numpy, "sctypeDict", None)
+    return _scalars_of(numpy, len(kinds)) if type(kinds) is dict else frozenset()
+
+
+@functools.lru_cache(maxsize=1)
+def _scalars_of(numpy: Any, _size: int) -> frozenset[type]:
     bases = tuple(getattr(numpy, name, int) for name in ("number", "bool_", "datetime64", "timedelta64"))
-    return frozenset(one for one in kinds.values() if issubclass(one, bases)) if type(kinds) is dict else frozenset()
+    return frozenset(one for one in numpy.sctypeDict.values() if issubclass(one, bases))
 
 
 def listing(items: Iterable[str], limit: int) -> str:
@@ -277,8 +283,23 @@ def _label(name: object) -> str:
 
 
 def _frame(value: Any) -> str:
-    names, types = value.columns, value.dtypes
-    return _table(len(value.index), len(names), lambda place: _label(names[place]), types.iloc.__getitem__)
+    names, types = value.columns, value.dtypes.to_numpy()
+    width = len(types)
+    labels = names.tolist() if width <= NAMED else names  # one item after the other takes three times as long
+    return _table(len(value.index), width, lambda place: _label(labels[place]), lambda place: _kind(types[place]))
+
+
+def _kind(dtype: Any) -> str:
+    return _name_of_kind(dtype) if type(dtype).__module__ in OF_NUMPY else str(dtype)
+
+
+@functools.lru_cache(maxsize=256)
+def _name_of_kind(dtype: Any) -> str:
+    """The name of one of NumPy's: it is put together anew each time."""
+    return str(dtype)
+
+
+OF_NUMPY = ("numpy", "numpy.dtypes")
 
 
 def _table(height: int, width: int, name: Callable[[int], str], kind: Callable[[int], object]) -> str:

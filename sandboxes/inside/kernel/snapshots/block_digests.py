@@ -2,9 +2,9 @@
 
 import ctypes
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate
 
 from .written_pages import Range, WrittenPages
 
@@ -141,21 +141,17 @@ class BlockDigests:
     def _update(
         self, before: Digests, start: int, pieces: list[memoryview], unwritten: list[Range]
     ) -> tuple[Digests, int]:
-        """The digests as they are now, of a piece that has not changed the same list; and how many blocks have."""
-        gaps = _between(unwritten, start, start + sum(map(len, pieces)))
-        ends = [last for _, last in gaps]
-        digests: Digests = []
-        changed = 0
-        for piece, known in zip(pieces, before, strict=True):
-            now = known
-            for block in _blocks(islice(gaps, bisect_right(ends, start), None), start, len(piece)):
-                one = self._one(piece[block * BLOCK : (block + 1) * BLOCK])
-                if one != known[block]:
-                    now = list(known) if now is known else now
-                    now[block] = one
-                    changed += 1
-            digests.append(now)
-            start += len(piece)
+        """The digests as they are now, and how many blocks have changed; what has not changed is the same list."""
+        ends = list(accumulate(map(len, pieces), initial=start))
+        digests, changed = before, 0
+        for index, block in _blocks(_between(unwritten, start, ends[-1]), ends):
+            one = self._one(pieces[index][block * BLOCK : (block + 1) * BLOCK])
+            if one != before[index][block]:
+                digests = list(before) if digests is before else digests
+                if digests[index] is before[index]:
+                    digests[index] = list(before[index])
+                digests[index][block] = one
+                changed += 1
         return digests, changed
 
     def plain(self, piece: memoryview) -> list[bytes]:
@@ -168,15 +164,24 @@ class BlockDigests:
         return self._digest(block)
 
 
-def _blocks(gaps: Iterable[Range], start: int, size: int) -> Iterator[int]:
-    """The blocks of a piece, from its start, of which a gap has some byte."""
-    done = 0
+def _blocks(gaps: list[Range], ends: list[int]) -> Iterator[tuple[int, int]]:
+    """The blocks of which a gap has some byte: the number of the piece, and of the block in it.
+
+    Args:
+        gaps: In order.
+        ends: Where the pieces begin, and where the last one ends.
+    """
+    done = (0, 0)
     for first, last in gaps:
-        if first >= start + size:
-            return
-        blocks = range(max((first - start) // BLOCK, done), -(-(min(last, start + size) - start) // BLOCK))
-        yield from blocks
-        done = max(done, blocks.stop)
+        index = bisect_right(ends, first) - 1
+        while index < len(ends) - 1 and ends[index] < last:
+            begin, end = ends[index], min(last, ends[index + 1])
+            blocks = range(max(first - begin, 0) // BLOCK, -(-(end - begin) // BLOCK))
+            for block in blocks:
+                if (index, block) >= done:
+                    yield index, block
+            done = (index, blocks.stop)
+            index += 1
 
 
 def _between(ranges: list[Range], start: int, end: int) -> list[Range]:

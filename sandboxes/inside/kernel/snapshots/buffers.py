@@ -66,8 +66,11 @@ class BufferWriter:
         if size < self._before.smallest:
             return {"size": size, "blobs": self._spool.put_all(list(map(self._still, cut)))}
         key = (*place, size)
+        changes = self._before.changes(key, cut)
+        if (kept := self._before.again(key)) is not None:
+            return {"size": size, "blobs": kept[0], **({"check": kept[1]} if kept[1] else {})}
         names, patches, at = [], list[tuple[list[int], memoryview]](), 0
-        for piece, (name, blocks) in zip(cut, self._before.changes(key, cut), strict=True):
+        for piece, (name, blocks) in zip(cut, changes, strict=True):
             room = MAX_PATCHES - len(self._patches) - len(patches)
             if len(blocks) * BLOCK * SHARE <= len(piece) and len(blocks) <= room:
                 for block in blocks:

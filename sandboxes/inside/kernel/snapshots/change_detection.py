@@ -12,10 +12,11 @@ import operator
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from .blobs import THREADS
-from .block_digests import BLOCK, BlockDigests, Digest, check_of, digests_of
+from .block_digests import BLOCK, BlockDigests, Digest, Digests, check_of, digests_of
 from .vendored import installed
 from .written_pages import WrittenPages
 
@@ -36,6 +37,17 @@ Blob = tuple[str, int, list[bytes]]
 """Its name, its bytes, and the digests of its blocks."""
 Key = tuple[str, int, int]
 """The first variable of a unit, the number of a buffer in it, and its size: only a hint where to look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A buffer that is what its blobs hold, without patches."""
+
+    digests: Digests
+    """That were taken of it. The same list again says that nothing was written; it is enough to look at that."""
+    changes: list[Change]
+    """None, piece by piece."""
+    names: list[str]
 
 
 class MappedBlobs:
@@ -94,6 +106,10 @@ class MappedBlobs:
     def note(self, key: Key, names: list[str], written: list[memoryview | None]) -> None:
         """Note which blobs a buffer is now, patches aside, and what was written of those that are new."""
         self._now[key] = names
+
+    def again(self, key: Key) -> tuple[list[str], str] | None:
+        """Nothing: each piece is looked at for itself."""
+        return None
 
     def check(self, key: Key) -> str:
         """What tells whether the blobs of a buffer, as it was noted, were read well: nothing but their names."""
@@ -160,10 +176,13 @@ class BufferDigests:
         self._now: dict[Key, list[Blob]] = {}
         self._checks: dict[Key, tuple[list[list[bytes]], str]] = {}
         """What `check` said of each buffer, and of which digests: no list of them is ever changed."""
+        self._whole: dict[Key, Whole] = {}
+        """The buffers that are just what their blobs hold, as the last snapshot has them."""
+        self._whole_now: dict[Key, Whole] = {}
 
     def begin(self) -> None:
         """Begin a snapshot."""
-        self._fresh, self._now = {}, {}
+        self._fresh, self._now, self._whole_now = {}, {}, {}
         self._checks = {key: self._checks[key] for key in self._known if key in self._checks}
         self.blocks.begin()
 
@@ -171,6 +190,8 @@ class BufferDigests:
         """What the pieces of a buffer are, beside the blobs that they were."""
         known = self._known.get(key, [])
         fresh = self._fresh[key] = self.blocks.of(pieces)
+        if key in self._whole and self._whole[key].digests is fresh:
+            return self._whole[key].changes
         if len(known) != len(pieces):
             return [UNKNOWN] * len(pieces)
         found: list[Change] = []
@@ -190,6 +211,20 @@ class BufferDigests:
             known[place] if content is None else (name, len(content), self._digests_of(content, fresh[place]))
             for place, (name, content) in enumerate(zip(names, written, strict=True))
         ]
+        if all(noted is now or noted == now for (_, _, noted), now in zip(self._now[key], fresh, strict=True)):
+            self._whole_now[key] = Whole(fresh, [(name, ()) for name in names], names)
+
+    def again(self, key: Key) -> tuple[list[str], str] | None:
+        """Note a buffer as the last snapshot has it.
+
+        Returns:
+            Its blobs and what `check` says; None: it has changed since, or that is not sure, or it has patches.
+        """
+        whole = self._whole.get(key)
+        if whole is None or whole.digests is not self._fresh[key] or (key[2] >= LARGE and key not in self._checks):
+            return None
+        self._now[key], self._whole_now[key] = self._known[key], whole
+        return whole.names, self._checks[key][1] if key[2] >= LARGE else ""
 
     def _digests_of(self, content: memoryview, fresh: list[bytes]) -> list[bytes]:
         """Those of what was written: a copy, if a thread may have changed the buffer since it was looked at."""
@@ -212,6 +247,7 @@ class BufferDigests:
     def learn(self, key: Key, names: list[str], sizes: list[int], looked: list[list[bytes]]) -> None:
         """Note which blobs a buffer is in a restored snapshot, their bytes, and what `look` said of each."""
         self._known[key] = list(zip(names, sizes, looked, strict=True))
+        self._whole.pop(key, None)
 
     def kept_digests(self, key: Key) -> list[list[bytes]]:
         """What `look` would say of a buffer's pieces as the last snapshot has them; empty: that is not known."""
@@ -219,7 +255,7 @@ class BufferDigests:
 
     def settle(self) -> None:
         """The snapshot was written: its blobs are what the next one compares with."""
-        self._known = self._now
+        self._known, self._whole = self._now, self._whole_now
 
 
 def change_detector(folders: list[str]) -> BufferDigests | MappedBlobs:

@@ -12,7 +12,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from .classes import is_users
-from .registers import is_of_cell
+from .registers import is_of_cell, without_those_of_cells
 from .views import set_finalizer
 
 LIMITS = ("RLIMIT_NOFILE", "RLIMIT_CORE", "RLIMIT_STACK")
@@ -20,6 +20,8 @@ LIMITS = ("RLIMIT_NOFILE", "RLIMIT_CORE", "RLIMIT_STACK")
 CLOCKS = {signal.ITIMER_REAL: signal.SIGALRM, signal.ITIMER_VIRTUAL: signal.SIGVTALRM}
 """Timers, and the signal that each sends."""
 TIMERS = "timers"
+get_handler: Callable[[int], Any] = sys.modules["_signal"].getsignal
+"""The handler of a signal. `signal.getsignal` looks some up in an enumeration, which takes ten times as long."""
 OF_URLLIB = frozenset(
     {"ProxyHandler", "UnknownHandler", "HTTPHandler", "HTTPDefaultErrorHandler", "HTTPRedirectHandler", "FTPHandler",
      "FileHandler", "HTTPErrorProcessor", "DataHandler", "HTTPSHandler"}
@@ -121,13 +123,18 @@ def _set_tracers(before: Any) -> None:
 def _finders() -> Any:
     """Finders of modules that are cells': list, place in it, finder."""
     lists: dict[str, list[Any]] = {"meta_path": sys.meta_path, "path_hooks": sys.path_hooks}
-    found = [
+    if without_those_of_cells("finders", [one for known in lists.values() for one in known], _is_finder_of_cell):
+        return None
+    return [
         (name, place, one)
         for name, known in lists.items()
         for place, one in enumerate(known)
-        if is_of_cell(one if isinstance(one, type | FunctionType) else type(one))
+        if _is_finder_of_cell(one)
     ]
-    return found or None
+
+
+def _is_finder_of_cell(one: Any) -> bool:
+    return is_of_cell(one if isinstance(one, type | FunctionType) else type(one))
 
 
 def _set_finders(before: Any) -> None:

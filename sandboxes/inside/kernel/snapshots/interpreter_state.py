@@ -8,7 +8,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from . import duckdb_connections, library_patches, outside, process_settings
@@ -114,8 +114,8 @@ def _set_numpy(before: Any) -> None:
 
 def _pandas() -> Any:
     config = sys.modules["pandas._config.config"]
-    deprecated, found = config._deprecated_options, dict[str, Any]()
-    values = dict(_leaves(config._global_config, ""))
+    deprecated, found, values = config._deprecated_options, dict[str, Any](), dict[str, Any]()
+    _add_leaves(config._global_config, "", values)
     for key, option in config._registered_options.items():
         if key in deprecated and (key not in values or deprecated[key].rkey):
             continue
@@ -125,13 +125,13 @@ def _pandas() -> Any:
     return found
 
 
-def _leaves(options: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:
+def _add_leaves(options: dict[str, Any], path: str, values: dict[str, Any]) -> None:
     """The options of pandas by their names: asked one by one they take ten times as long."""
     for name, value in options.items():
         if isinstance(value, dict):
-            yield from _leaves(value, f"{path}{name}.")
+            _add_leaves(value, f"{path}{name}.", values)
         else:
-            yield path + name, value
+            values[path + name] = value
 
 
 def _set_pandas(before: Any) -> None:
@@ -144,12 +144,9 @@ def _set_pandas(before: Any) -> None:
 
 def _matplotlib() -> Any:
     settings, default = sys.modules["matplotlib"].rcParams, sys.modules["matplotlib"].rcParamsDefault
-    usual = dict(dict.items(default))
-    return {
-        key: value
-        for key, value in dict.items(settings)
-        if (value is not usual.get(key) and value != usual.get(key)) and not key.startswith("backend")
-    }
+    usual = functools.partial(dict.get, default)
+    others = [(key, value) for key, value in dict.items(settings) if value is not usual(key)]
+    return {key: value for key, value in others if value != usual(key) and not key.startswith("backend")}
 
 
 def _set_matplotlib(before: Any) -> None:

@@ -64,8 +64,13 @@ def _arrow() -> Any:
     pool = arrow.default_memory_pool().backend_name
     told = os.environ.get("OMP_NUM_THREADS", "")
     usual = int(told) if told.isdecimal() else len(os.sched_getaffinity(0))
-    changed = threads != (usual, OF_INPUT) or pool != arrow.supported_memory_backends()[0]
+    changed = threads != (usual, OF_INPUT) or pool != _usual_pool()
     return (threads, pool) if changed else None
+
+
+@functools.cache
+def _usual_pool() -> str:
+    return str(sys.modules["pyarrow"].supported_memory_backends()[0])
 
 
 OF_INPUT = 8

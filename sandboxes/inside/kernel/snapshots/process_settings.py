@@ -11,14 +11,13 @@ from typing import Any
 from ..own_library import KERNEL
 from . import hooks, registers
 from .classes import is_users
+from .hooks import get_handler
 from .memory import is_collecting
 from .registers import is_of_cell
 from .singletons import CurrentSession, found, portable_path
 
 DIALECTS = frozenset({"excel", "excel-tab", "unix"})
 LEVELS = {0: "NOTSET", 10: "DEBUG", 20: "INFO", 30: "WARNING", 40: "ERROR", 50: "CRITICAL"}
-IO_THREADS = 8
-"""Threads that pyarrow has for reading when it is told nothing."""
 CONTEXT = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
 DEFAULT_CONTEXT = (28, "ROUND_HALF_EVEN", -999999, 999999, 1, 0)
 """The values of `decimal.DefaultContext`, as the documentation has them."""
@@ -81,7 +80,7 @@ SIGNALS = tuple(
 
 def _handlers() -> dict[int, Any]:
     """Handlers of signals, as far as Python knows them; that of SIGINT is the session's."""
-    known = {number: signal.getsignal(number) for number in SIGNALS}
+    known = {number: get_handler(number) for number in SIGNALS}
     return {number: handler for number, handler in known.items() if handler is not None}
 
 
@@ -114,13 +113,6 @@ def _set_types(before: Any) -> None:
         sys.modules["mimetypes"].add_type(kind, end)
 
 
-def _pools() -> Any:
-    """The sizes of its pools of threads, where they are not as many as it takes by itself."""
-    library: Any = sys.modules["pyarrow"]
-    now = library.cpu_count(), library.io_thread_count()
-    return None if now == (len(os.sched_getaffinity(0)), IO_THREADS) else now
-
-
 def _set_pools(before: Any) -> None:
     sys.modules["pyarrow"].set_cpu_count(before[0])
     sys.modules["pyarrow"].set_io_thread_count(before[1])
@@ -145,8 +137,8 @@ def _set_csv(before: Any) -> None:
 
 
 def _tempdir() -> Any:
-    folder = sys.modules["tempfile"].tempdir
-    same = folder is None or os.path.realpath(folder) == os.path.realpath(os.environ.get("TMPDIR", ""))
+    folder, usual = sys.modules["tempfile"].tempdir, os.environ.get("TMPDIR", "")
+    same = folder is None or folder == usual or os.path.realpath(folder) == os.path.realpath(usual)
     return None if same else portable_path(folder)
 
 
@@ -172,7 +164,8 @@ def _logging() -> Any:
     filters = {
         name: mine
         for name, one in known.items()
-        if (mine := [each for each in getattr(one, "filters", ()) if not _is_of_library(each, name)])
+        if (every := getattr(one, "filters", ()))
+        and (mine := [each for each in every if not _is_of_library(each, name)])
     }
     disabled = [name for name, one in known.items() if getattr(one, "disabled", False)]
     names = {level: name for level, name in library._levelToName.items() if LEVELS.get(level) != name}
@@ -182,9 +175,9 @@ def _logging() -> Any:
     own = {
         name: {attribute: value for attribute, value in vars(one).items() if attribute not in usual_names}
         for name, one in known.items()
-        if type(one) in plain or is_of_cell(type(one))
+        if (not vars(one).keys() <= usual_names if type(one) in plain else is_of_cell(type(one)))
     }
-    kinds = {name: (type(known[name]), more) for name, more in own.items() if more or type(known[name]) not in plain}
+    kinds = {name: (type(known[name]), more) for name, more in own.items()}
     usual, named = library.getLoggerClass(), _named_handlers(known.values())
     new = usual if is_of_cell(usual) else None
     if not (filters or disabled or names or factory is not library.LogRecord or kinds or new or named):
@@ -265,7 +258,7 @@ OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "first weekday": ("calendar", _calendar, _set_calendar),
     "time-out of sockets": ("socket", _timeout, _set_timeout),
     "MIME types": ("mimetypes", _types, _set_types),
-    "pools of pyarrow": ("pyarrow", _pools, _set_pools),
+    "pools of pyarrow": ("pyarrow", lambda: None, _set_pools),  # of earlier snapshots; see `library_registers`
     "csv": ("csv", _csv, _set_csv),
     "folder for temporary files": ("tempfile", _tempdir, _set_tempdir),
     "decimal's default context": ("decimal", _context, _set_context),

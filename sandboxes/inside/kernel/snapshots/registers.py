@@ -80,6 +80,15 @@ class _Untouched:
         contents, _ = cls.known.get((module, place), (None, None))
         return contents is not None and contents.space is register and contents.is_same() and is_alone()
 
+    lists: ClassVar[dict[str, list[Any]]] = {}
+    """What was in other places."""
+
+    @classmethod
+    def are(cls, name: str, items: list[Any]) -> bool:
+        """Whether these are the items of a place that were looked through."""
+        known = cls.lists.get(name, [])
+        return len(known) == len(items) and all(map(operator.is_, known, items))
+
     @classmethod
     def add(cls, module: str, place: str, register: Any) -> None:
         """Note that nothing in a register is of a cell."""
@@ -98,6 +107,21 @@ def _of_cells(module: str, place: str) -> list[tuple[Any, Any]]:
     if not mine:
         _Untouched.add(module, place, register)
     return mine
+
+
+def without_those_of_cells(name: str, items: list[Any], is_one: Callable[[Any], bool] = is_of_cell) -> bool:
+    """Whether no item of a place in a library is a cell's.
+
+    Args:
+        name: What the place is known by.
+        items: What is there; it is held if it is so.
+        is_one: Tells what is a cell's.
+    """
+    if _Untouched.are(name, items):
+        return True
+    if none := not any(map(is_one, items)):
+        _Untouched.lists[name] = items
+    return none
 
 
 def _reducers() -> Any:
@@ -119,7 +143,8 @@ def _set_prefixes(before: Any) -> None:
 
 
 def _dtypes() -> Any:
-    return [kind for kind in sys.modules["pandas.core.dtypes.base"]._registry.dtypes if is_of_cell(kind)] or None
+    kinds = list(sys.modules["pandas.core.dtypes.base"]._registry.dtypes)
+    return None if without_those_of_cells("dtypes", kinds) else [kind for kind in kinds if is_of_cell(kind)]
 
 
 def _set_dtypes(before: Any) -> None:
@@ -180,13 +205,12 @@ def _set_entries(before: Any) -> None:
 
 def _colormaps() -> Any:
     known, seaborn = sys.modules["matplotlib"].colormaps, sys.modules.get("seaborn.cm")
-    every = frozenset(known._cmaps)
-    if every == _Registered.colormaps:
+    if known._cmaps.keys() == _Registered.colormaps:
         return None
     names = [name for name in known if name not in known._builtin_cmaps]
     mine = {name: known[name] for name in names if not hasattr(seaborn, name.removesuffix("_r"))}
     if not mine:
-        _Registered.colormaps = every
+        _Registered.colormaps = frozenset(known._cmaps)
     return mine or None
 
 
@@ -216,7 +240,8 @@ def _set_colors(before: Any) -> None:
 
 
 def _scales() -> Any:
-    return [kind for kind in sys.modules["matplotlib.scale"]._scale_mapping.values() if is_of_cell(kind)] or None
+    kinds = list(sys.modules["matplotlib.scale"]._scale_mapping.values())
+    return None if without_those_of_cells("scales", kinds) else [kind for kind in kinds if is_of_cell(kind)]
 
 
 def _set_scales(before: Any) -> None:

@@ -52,9 +52,27 @@ class Absent:
     """Stands for a special object of a library that is not loaded."""
 
 
+OF_LIBRARIES = {
+    "random": ("random", "_inst"),
+    "numpy_random": ("numpy.random.mtrand", "_rand"),
+    "matplotlib_settings": ("matplotlib", "rcParams"),
+    "pandas_options": ("pandas", "options"),
+}
+"""The module that has each of these, and its name there."""
+
+
 def special(place: str) -> Any:
     """The object of that place in this process."""
-    fixed: dict[str, Any] = {
+    if place in OF_LIBRARIES:
+        module, name = OF_LIBRARIES[place]
+        return getattr(sys.modules.get(module), name, None) or Absent()
+    known = _fixed()[place]
+    return Absent() if known is None else known
+
+
+def _fixed() -> dict[str, Any]:
+    """Those that are there in any case, by place."""
+    return {
         "namespace": CurrentSession.main.__dict__,
         "main": CurrentSession.main,
         "environ": os.environ,
@@ -65,20 +83,12 @@ def special(place: str) -> Any:
         "builtins": builtins.__dict__,
         "display": CurrentSession.display,
     }
-    if place in fixed:
-        return Absent() if fixed[place] is None else fixed[place]
-    module, name = {
-        "random": ("random", "_inst"),
-        "numpy_random": ("numpy.random.mtrand", "_rand"),
-        "matplotlib_settings": ("matplotlib", "rcParams"),
-        "pandas_options": ("pandas", "options"),
-    }[place]
-    return getattr(sys.modules.get(module), name, None) or Absent()
 
 
 def memo() -> dict[int, tuple[int, Any]]:
     """The memo that a pickler begins with."""
-    found = [special(place) for place in SINGLETONS]
+    fixed = _fixed()
+    found = [special(place) if fixed.get(place) is None else fixed[place] for place in SINGLETONS]
     return {id(value): (index, value) for index, value in enumerate(found)}
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from ..standby import threads
 from .block_digests import Digest
+from .hooks import get_handler
 from .manifest import SMALL, Place
 from .object_memory import ObjectMemory, Reader, reader
 
@@ -31,6 +32,7 @@ WORTH, MOST_WAITED = 6, 64
 """A group whose memory stayed the same for fewer snapshots was not worth the walk: until the next one it has to stay
 the same for twice as many as before, up to so many."""
 
+SIGNALS = tuple(map(int, signal.valid_signals()))
 Names = tuple[str, ...]
 Identities = tuple[int, ...]
 
@@ -46,7 +48,7 @@ def is_quiet(known: Set[int] = frozenset()) -> bool:
     monitoring = getattr(sys, "monitoring", None)
     if monitoring is not None and any(monitoring.get_tool(number) for number in range(6)):
         return False
-    return not any(callable(one) and not _is_ours(one) for one in map(signal.getsignal, signal.valid_signals()))
+    return not any(callable(one) and not _is_ours(one) for one in map(get_handler, SIGNALS))
 
 
 def _is_ours(handler: Any) -> bool:
