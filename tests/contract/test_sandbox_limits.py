@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandboxes.base import Sandbox, SandboxLostError
+from sandboxes.results import CellResult
 from tests.contract.conftest import Run, fine, printed
 
 GRACE = 60.0
@@ -47,10 +48,20 @@ async def test_a_cell_that_goes_on_after_the_interrupt_is_killed(run: Run, sandb
     fine(await run("x = 1", head="one"))
     result = await run(STUBBORN, timeout=0.5, head="two")
     assert (result.status, result.variables_kept) == ("killed", False)
-    assert "did not react to the interrupt and was ended; variables are lost" in result.note
+    assert "did not react to the interrupt and was ended; " in result.note
     assert result.stdout.text == "on\non\n"
-    assert sandbox.head == ""
-    assert printed(await run("print('x' in dir())")) == "False\n"
+    await is_told(result, run, sandbox)
+
+
+async def is_told(result: CellResult, run: Run, sandbox: Sandbox) -> None:
+    """Whether it is said what became of the variable `x` that the cell before the one that ended had made.
+
+    Where the machine is slow there was an idle moment between the cells, and a copy was frozen in it.
+    """
+    copied = result.recovered == "copy"
+    assert ("variables are lost" in result.note) is not copied
+    assert sandbox.head == ("one" if copied else "")
+    assert printed(await run("print('x' in dir())")) == f"{copied}\n"
 
 
 async def test_a_cell_that_ignores_interrupts_is_killed_and_the_next_one_is_not(run: Run) -> None:
@@ -114,11 +125,7 @@ async def test_a_dead_process_is_reported_as_what_it_is(run: Run, sandbox: Sandb
     assert (result.status, result.variables_kept, result.error) == ("killed", False, None)
     assert words in result.note
     assert result.stdout.text == "before\n"
-    # Where the machine is slow there was an idle moment between the cells, and a copy was frozen in it.
-    copied = result.recovered == "copy"
-    assert ("variables are lost" in result.note) is not copied
-    assert sandbox.head == ("one" if copied else "")
-    assert printed(await run("print('x' in dir())")) == f"{copied}\n"
+    await is_told(result, run, sandbox)
 
 
 @pytest.mark.parametrize(
