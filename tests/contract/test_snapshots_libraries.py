@@ -70,6 +70,26 @@ async def test_classes_of_modules_that_nobody_has_imported_yet_go_by_their_names
 
 
 @pytest.mark.parametrize("steps", ["local"], indirect=True)
+@pytest.mark.parametrize("module", ["lib.calendar", "calendar"])
+async def test_a_class_of_a_library_that_went_by_its_name_and_was_replaced_since(steps: Steps, module: str) -> None:
+    await steps.run("import calendar; old = calendar.Calendar; one = old(2)")
+    await steps.keep()
+    await steps.run("""
+        class Calendar(calendar.Calendar): extra = 5
+        calendar.Calendar = Calendar; two = calendar.Calendar(3)
+    """)
+    if module != "calendar":  # and says that it is of a module that there is not
+        await steps.run(f"old.__module__ = {module!r}")
+    told = """
+        print(type(one) is old, type(two) is calendar.Calendar, two.extra, old is calendar.Calendar,
+              issubclass(type(two), old), one.firstweekday, two.firstweekday, old.__module__)
+    """
+    before = await steps.run(told)
+    await steps.take_up()
+    assert await steps.run(told) == before
+
+
+@pytest.mark.parametrize("steps", ["local"], indirect=True)
 async def test_structured_arrays_keep_what_lies_between_their_fields(steps: Steps) -> None:
     """Byte for byte: views of the memory see it, and it is none of what the process had there before."""
     await steps.run("""

@@ -425,13 +425,44 @@ def _function(pickler: Any, value: Any) -> Any:
     return namespaces.reduce_function(value, pickler.reducers.made_modules.get(id(space), space))
 
 
+class _ByName:
+    """Classes of libraries that went by their names in an earlier snapshot, and where they were found."""
+
+    known: ClassVar[dict[int, tuple[type, str, ModuleType]]] = {}
+
+    @classmethod
+    def has(cls, kind: type) -> bool:
+        """Whether a class is one of them, and nothing has changed in that. The order of the questions saves time."""
+        value, name, module = cls.known.get(id(kind), (None, "", None))
+        return (
+            value is kind
+            and module is not None
+            and kind.__module__ is name
+            and sys.modules.get(name) is module
+            and vars(module).get(kind.__qualname__) is kind
+            and not cloudpickle()._PICKLE_BY_VALUE_MODULES
+        )
+
+    @classmethod
+    def add(cls, kind: type) -> None:
+        """Note a class that goes by its name; it is held if it is a library's and stands in its module."""
+        name: Any = kind.__module__
+        module = sys.modules.get(name) if isinstance(name, str) else None
+        if module is not None and vars(module).get(kind.__qualname__) is kind and not is_users(kind):
+            cls.known[id(kind)] = kind, name, module
+
+
 def _reduce_named(pickler: Any, value: Any) -> Any:
     """A class or a function: by its name, or by value."""
     if type(value) is FunctionType:
         reduced = reduce_stub(value) or library_patches.reduce_replaced(value) or _function(pickler, value)
+    elif _ByName.has(value):
+        reduced = NotImplemented
     else:
         reduced = cloudpickle().Pickler.reducer_override(pickler, value)
-        if reduced is not NotImplemented and value not in OF_SINGLETONS:
+        if reduced is NotImplemented:
+            _ByName.add(value)
+        elif value not in OF_SINGLETONS:
             pickler.by_value.add(id(value))
             pickler.has_code = True
     if reduced is NotImplemented:
