@@ -101,17 +101,20 @@ class NamedKinds:
     def has(self, value: Any) -> bool:
         """Whether it is such a value."""
         kind = type(value)
-        if kind is float or (kind is complex and value != value):  # of floats, only a NaN has a place among them
+        known = self._kinds.get(kind)
+        if known is not None:
+            return known
+        if kind is float:  # of floats, only a NaN has a place among them
             return False
+        if kind is complex:
+            return bool(value == value)
         if kind is tuple:  # a constant of some code, mostly
             return all(type(item) in VALUES for item in value)
         if kind is list:
             return id(value) in self._of_libraries
-        known = self._kinds.get(kind)
-        if known is None:
-            of_library = issubclass(kind, self._descriptions) and not is_users(kind)
-            known = kind in VALUES or kind is FunctionType or issubclass(kind, type) or of_library
-            self._kinds[kind] = known = known or kind.__name__ == OF_CYTHON
+        of_library = issubclass(kind, self._descriptions) and not is_users(kind)
+        known = kind in VALUES or kind is FunctionType or issubclass(kind, type) or of_library
+        self._kinds[kind] = known = known or kind.__name__ == OF_CYTHON
         return known
 
 
@@ -317,13 +320,13 @@ def _connected(units: list[Unit]) -> list[list[Unit]]:
     asked = set(order[len(units) - max(1, sum(unit.is_unchanged for unit in units)) :])
     by_value = set[int]().union(*(unit.stream.by_value for unit in units))
     roots = {identity for unit in units for identity in unit.roots}
-    named = NamedKinds()
+    is_named = NamedKinds().has
     holders: dict[int, int] = {}
     """By identity, the last unit that has an object, of those that are walked through."""
+    memos: dict[int, dict[int, tuple[int, Any]]] = {}
 
     def links(identity: int) -> bool:
-        value = units[holders[identity]].memo[identity][1]
-        return identity in roots or identity in by_value or not named.has(value)
+        return not is_named(memos[holders[identity]][identity][1]) or identity in roots or identity in by_value
 
     for index in order:
         unit = units[index]
@@ -336,7 +339,8 @@ def _connected(units: list[Unit]) -> list[list[Unit]]:
             parent[find(index)] = find(other)
             left = left - units[other].memo.keys()
         if index not in asked:
-            holders |= dict.fromkeys(unit.memo, index)
+            memos[index] = unit.memo
+            holders |= dict.fromkeys(memos[index], index)
     for index, number in [(index, number) for index, unit in enumerate(units) for number in unit.identities]:
         having = {other for other in asked if units[other].holds(number)}
         for other in having | ({holders[number]} if number in holders and links(number) else set()):
