@@ -51,7 +51,10 @@ def names_them(kind: type) -> bool:
     if issubclass(kind, type | enum.Enum | BaseException) or kind in copyreg.dispatch_table:
         return False
     home = next(one for one in kind.__mro__ if "__getstate__" in vars(one) or one is object)
-    return home is not object and isinstance(vars(home)["__getstate__"], FunctionType) and not is_users(home)
+    if home is object or is_users(home):
+        return False
+    # One of C knows nothing of what a class of a cell has besides.
+    return isinstance(vars(home)["__getstate__"], FunctionType) or (is_users(kind) and bool(kind.__dictoffset__))
 
 
 def reducer_with_own(kind: Any) -> Any:
@@ -72,6 +75,9 @@ def reducer_with_own(kind: Any) -> Any:
         if not (isinstance(reduced, tuple) and 2 < len(reduced) <= 5):
             return NotImplemented
         make, arguments, state, items, pairs = (*reduced, None, None)[:5]
+        parts = state if isinstance(state, tuple) else (state,)
+        if any(type(one) is dict and one.keys() >= own for one in parts):
+            return NotImplemented
         kept = state if isinstance(state, dict) else {}
         missing = {name: one for name, one in named.items() if name in own and name not in kept}
         return (make, arguments, (state, missing, {}), items, pairs, set_whole) if missing else NotImplemented
@@ -156,6 +162,8 @@ def set_whole(value: Any, states: Any) -> None:
     if hasattr(type(value), "__setstate__"):
         if state is not None:
             value.__setstate__(state)
+    elif isinstance(state, tuple):
+        named, slots = {**(state[0] or {}), **(named or {})}, {**(state[1] or {}), **(slots or {})}
     elif state:
         value.__dict__.update(state)
     if named:

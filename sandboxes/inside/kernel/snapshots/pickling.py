@@ -78,6 +78,7 @@ OF_SINGLETONS = (type(None), type(...), type(NotImplemented))
 VIEWS = ("keys", "values", "items")
 
 BUILT_IN: dict[type, Reduce] = {
+    object: library_patches.reduce_object,
     ModuleType: namespaces.reduce_module,
     duckdb_databases.Database: duckdb_connections.reduce_database,
     BuiltinFunctionType: library_patches.reduce_builtin,
@@ -94,6 +95,7 @@ BUILT_IN: dict[type, Reduce] = {
     re.Match: refusing.reduce_match,
     memoryview: refusing.reduce_memoryview,
     struct.Struct: refusing.reduce_struct,
+    **dict.fromkeys(map(type, (sys.version_info, sys.flags, sys.float_info)), refusing.reduce_of_sys),
     type(ctypes.Array): refusing.reduce_c_type,
     **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
     **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
@@ -411,8 +413,12 @@ def _name_in(module: str, function: FunctionType) -> str | None:
 
 
 def _function(pickler: Any, value: Any) -> Any:
-    """A function by its name where it is found by it, else with its code and its globals."""
-    if cloudpickle()._should_pickle_by_reference(value):
+    """A function by its name where it is found by it, else with its code and its globals.
+
+    One of a cell that `functools.wraps` gave the name of what it replaces is found by that name in this process only.
+    """
+    of_cell = value.__globals__ is CurrentSession.main.__dict__
+    if not of_cell and cloudpickle()._should_pickle_by_reference(value):
         return NotImplemented
     pickler.by_value.add(id(value))
     pickler.has_code = True
@@ -430,6 +436,9 @@ def _reduce_named(pickler: Any, value: Any) -> Any:
     if type(value) is FunctionType:
         reduced = reduce_stub(value) or library_patches.reduce_replaced(value) or _function(pickler, value)
     else:
+        replaced = library_patches.reduce_replaced_class(value)
+        if replaced is not None:
+            return replaced
         reduced = cloudpickle().Pickler.reducer_override(pickler, value)
         if reduced is not NotImplemented and value not in OF_SINGLETONS:
             pickler.by_value.add(id(value))

@@ -3,6 +3,7 @@
 import datetime
 import operator
 import os
+import sys
 import threading
 from pickle import PicklingError
 from typing import Any
@@ -44,6 +45,12 @@ def make_memoryview(base: Any, offset: int, size: int, format: str, shape: Any) 
 def reduce_struct(pickler: Any, value: Any) -> Any:
     """A compiled `struct` format."""
     return type(value), (value.format,)
+
+
+def reduce_of_sys(pickler: Any, value: Any) -> Any:
+    """What the interpreter says of itself, which nobody can make: that of this process."""
+    name = next((name for name, one in vars(sys).items() if one is value), None)
+    return (getattr, (sys, name)) if name else NotImplemented
 
 
 def reduce_match(pickler: Any, match: Any) -> Any:
