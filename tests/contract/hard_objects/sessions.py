@@ -18,8 +18,10 @@ from tests.contract.hard_objects import (
     language,
     libraries,
     modules,
+    natures,
     process,
     programs,
+    scripts,
     settings,
     stores,
     tables,
@@ -28,6 +30,6 @@ from tests.contract.hard_objects import (
 
 THEMES = (
     identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits, handles,
-    process, libraries, analyses, analysts, formats, instances, definitions, interpreter, execution,
+    process, libraries, analyses, analysts, formats, instances, definitions, interpreter, execution, scripts, natures,
 )  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

@@ -8,6 +8,7 @@ something else than the base gives it, or count a second object.
 import copyreg
 import enum
 import functools
+import sys
 from collections.abc import Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
@@ -255,6 +256,38 @@ def with_hung(reduced: Any, hung: dict[str, Any]) -> Any:
     if not hung or any(isinstance(one, dict) and one.keys() >= hung.keys() for one in parts):
         return reduced
     return make, arguments, (state, hung, {}), items, pairs, set_whole
+
+
+def reduce_with_constants(_pickler: Any, value: Any) -> Any:
+    """An object of `argparse` or `optparse`, which compare texts such as `SUPPRESS` by identity."""
+    reduced = value.__reduce_ex__(5)
+    named = getattr(value, "__dict__", None)
+    if not isinstance(reduced, tuple) or len(reduced) > 5 or type(named) is not dict:
+        return NotImplemented
+    constants = {id(one): (module, name) for module in WITH_CONSTANTS for name, one in _constants(module)}
+    found = {name: constants[id(one)] for name, one in named.items() if id(one) in constants}
+    if not found:
+        return NotImplemented
+    make, arguments, state, items, pairs = (*reduced[:5], None, None, None)[:5]
+    return make, arguments, (state, found), items, pairs, set_with_constants
+
+
+WITH_CONSTANTS = ("argparse", "optparse")
+
+
+def _constants(module: str) -> Iterable[tuple[str, Any]]:
+    """The texts and tuples that a module has under names in capitals."""
+    return [
+        (name, one)
+        for name, one in vars(sys.modules.get(module, object)).items()
+        if name.isupper() and type(one) in (str, tuple)
+    ]
+
+
+def set_with_constants(value: Any, states: Any) -> None:
+    """Give an object its state, with the very constants of its module."""
+    state, found = states
+    set_whole(value, (state, {name: getattr(sys.modules[module], one) for name, (module, one) in found.items()}, {}))
 
 
 def is_only_forbidden(kind: type) -> bool:

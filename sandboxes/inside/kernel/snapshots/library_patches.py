@@ -277,9 +277,17 @@ def _place(path: str) -> tuple[str, str, Any] | None:
         known = sys.modules.get(owner.__name__) is owner and getattr(owner, "__spec__", None) is not None
         is_kept = known and not _is_of_workspace(owner) and not is_of_own_loader(vars(owner))
         return (owner.__name__, "", owner) if is_kept else None
-    if not is_users(owner) and owner.__flags__ & CHANGEABLE:
+    if not is_users(owner) and owner.__flags__ & CHANGEABLE and _is_found(owner):
         return owner.__module__, owner.__qualname__, owner
     return None
+
+
+def _is_found(kind: type) -> bool:
+    """Whether a class is where it says; one that `types.new_class` made for a cell says `types`."""
+    found: Any = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is kind
 
 
 def _is_place(owner: Any) -> TypeGuard[ModuleType | type]:

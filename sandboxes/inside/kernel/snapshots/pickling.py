@@ -170,6 +170,9 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("builtins", "staticmethod", descriptors.reduce_method),
     ("contextlib", "_GeneratorContextManagerBase", generators.reduce_manager),
     ("types", "ModuleType", namespaces.reduce_module),
+    ("argparse", "_AttributeHolder", attributes.reduce_with_constants),
+    ("optparse", "Option", attributes.reduce_with_constants),
+    ("optparse", "OptionContainer", attributes.reduce_with_constants),
     ("logging", "Logger", refusing.reduce_logger),
     ("unittest.mock", "NonCallableMock", instances.reduce_mock),
     ("weakref", "ReferenceType", references.reduce_reference),
@@ -405,11 +408,8 @@ class Stream:
 
 
 def _name_in(module: str, function: FunctionType) -> str | None:
-    """The variable of a module that is a function of another name; None if the module is kept itself."""
-    home = sys.modules[module]
-    if namespaces.is_made(home):
-        return None
-    return next((name for name, value in vars(home).items() if value is function), None)
+    """The variable of a module that is a function of another name."""
+    return next((name for name, value in vars(sys.modules[module]).items() if value is function), None)
 
 
 def _function(pickler: Any, value: Any) -> Any:
@@ -423,8 +423,11 @@ def _function(pickler: Any, value: Any) -> Any:
     pickler.by_value.add(id(value))
     pickler.has_code = True
     home = home_of(value)
-    if home not in (None, "__main__") and (name := _name_in(home, value)):
-        return find_sentinel, (home, name)  # a closure, of which its module keeps what it holds
+    if home not in (None, "__main__"):
+        if namespaces.is_made(sys.modules[home]):
+            home = None  # it comes with its module, which no import would find
+        elif name := _name_in(home, value):
+            return find_sentinel, (home, name)  # a closure, of which its module keeps what it holds
     if home is not None:
         return reduce_function(value, home)
     space = value.__globals__
