@@ -216,10 +216,10 @@ SESSIONS = {
         with zipfile.ZipFile("lib.zip", "w") as z: z.writestr("zmod.py", "v = [1]\ndef zf(): return v\n"); z.writestr("zpkg/__init__.py", "from . import sub\n"); z.writestr("zpkg/sub.py", "q = {'a': 1}\n")
         sys.path.insert(0, "lib.zip"); import zmod, zpkg; from zpkg.sub import q; zmod.v.append(2); zmod.zf.note = "n"; q["b"] = 2
         res = runpy.run_path("modx.py"); rb = res["bump"]; rb(); pathlib.Path("nsp").mkdir(exist_ok=True); pathlib.Path("nsp/part.py").write_text("val = 1\n"); import nsp.part as part; part.val = 5; nsp_mod = sys.modules["nsp"]
-        spec = iu.find_spec("colorsys"); lm = iu.module_from_spec(spec); sys.modules["lazy_cs"] = lm; ll = iu.LazyLoader(spec.loader); spec2 = iu.spec_from_loader("lazy_json_tool", ll); 
+        spec = iu.find_spec("colorsys"); lm = iu.module_from_spec(spec); sys.modules["lazy_cs"] = lm; ll = iu.LazyLoader(spec.loader); spec2 = iu.spec_from_loader("lazy_json_tool", ll);
         import colorsys; sys.modules["alias_cs"] = colorsys; colorsys.ONE_THIRD = 9; old_re = sys.modules.pop("fractions", None); import fractions; frac_new = fractions is old_re; F = fractions.Fraction(1, 3); G = old_re.Fraction(1, 3) if old_re else None
         src = "def made(x):\n    return x + base\nbase = 10\n"; vm = types.ModuleType("vmod", "doc"); exec(compile(src, "vmod.py", "exec"), vm.__dict__); sys.modules["vmod"] = vm; from vmod import made; vm.base = 20
-       
+
         """,
         r"""
         m1.bump(), m2.bump(), m3.bump(), m1 is sys.modules["m_one"], "m_two" in sys.modules
@@ -342,7 +342,7 @@ SESSIONS = {
         def outer(n): return inner(n) + 1
         @meter
         def inner(n): return n * 2
-        outer(1); open_span = meter.span("open"); 
+        outer(1); open_span = meter.span("open");
         class Repo(abc.ABC):
             _impl = {}
             def __init_subclass__(cls, scheme=None, **k): super().__init_subclass__(**k); Repo._impl[scheme] = cls
