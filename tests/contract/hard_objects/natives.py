@@ -244,4 +244,118 @@ SESSIONS = {
         t2.up()[59] is t2, tr[0].up() is tr, t2[1].up() is t2, big["k77"] is alias, list(big)[5]
         """,
     ),
+    "typing at run time": session(
+        """
+        import typing as t, types, dataclasses, collections.abc as ca, enum, functools, inspect
+        T = t.TypeVar("T"); meta = ["unit"]; A = t.Annotated[int, meta]; U = int | None; class_u = None
+        class M(t.TypedDict, total=False): a: t.Required[int]; b: "list[M]"
+        class P(t.Protocol):
+            name: str
+            def go(self) -> int: ...
+        RP = t.runtime_checkable(P)
+        class Impl:
+            name = "i"
+            def go(self): return 1
+        class G(t.Generic[T]):
+            reg: t.ClassVar[dict] = {}
+            def __init_subclass__(cls, **k): super().__init_subclass__(**k); G.reg[cls.__name__] = t.get_args(cls.__orig_bases__[0]) if hasattr(cls, "__orig_bases__") else ()
+        class GI(G[int]): pass
+        gi = GI(); al = G[GI]; al2 = al; un = GI | None; opt = t.Optional["GI"]; lst = list[GI]; call = t.Callable[[GI], "GI"]; fr = t.ForwardRef("GI"); lit = t.Literal["a", b"b"]
+        def fn(x: "GI", y: A = 1, *z: U) -> t.Iterator[al]: yield x
+        hints = t.get_type_hints(fn, include_extras=True); fn.__annotations__["y"] = meta
+        @dataclasses.dataclass
+        class DC:
+            a: A; b: "t.Optional[DC]" = None; c: t.ClassVar[int] = 0; d: dataclasses.InitVar[int] = 5
+        fields = dataclasses.fields(DC); dc = DC(1); DC.__annotations__["new"] = lst
+        @functools.singledispatch
+        def show(x): return "obj"
+        @show.register
+        def _(x: GI | Impl): return "gi or impl"
+        @show.register(ca.Mapping)
+        def _m(x): return "map"
+        NT = t.NamedTuple("NT", [("a", GI), ("b", "U")]); nt = NT(gi, 1); Id = t.NewType("Id", GI); Mutable = type("Mutable", (), {"__annotations__": {"q": al}}); bound = t.TypeVar("bound", bound=GI); con = t.TypeVar("con", GI, int); ps = t.ParamSpec("ps"); Self = t.Self; cc = t.Concatenate[GI, ps]; tt = t.Type[GI]; tg = t.TypeGuard[GI]; unp = t.Unpack[t.TypeVarTuple("Ts")]; sig = inspect.signature(fn)
+        t.get_origin(al); ca.Sized.register(Impl)
+        """,
+        """
+        A.__metadata__[0] is meta, hints["y"].__metadata__[0] is meta, fn.__annotations__["y"] is meta, fields[0].type is A or fields[0].type.__metadata__[0] is meta
+        M.__required_keys__, t.get_type_hints(M)["b"].__args__[0] is M, isinstance(Impl(), RP), RP is P
+        G.reg, al is al2, al.__args__[0] is GI, G[GI] == al, hash(G[GI]) == hash(al), un.__args__[0] is GI, un == (GI | None), lst == list[GI], call.__args__, opt.__args__[0]
+        show(gi), show(Impl()), show({}), show(1), show.dispatch(GI) is show.registry[GI]
+        t.get_type_hints(fn)["x"] is GI, next(fn(gi)) is gi, DC.__annotations__["new"] is lst, dataclasses.replace(dc, a=2, d=1).a, [f.name for f in fields], fields[0] is dataclasses.fields(DC)[0]
+        nt.a is gi, NT.__annotations__["a"] is GI, Id.__supertype__ is GI, Mutable.__annotations__["q"] is al, bound.__bound__ is GI, con.__constraints__[0] is GI, cc.__args__[1] is ps, tt.__args__[0] is GI, tg.__args__[0] is GI, lit.__args__, t.Literal["a", b"b"] == lit
+        sig.parameters["x"].annotation, isinstance(Impl(), ca.Sized), Self is t.Self
+        class GS(G[str]): pass ;; G.reg
+        class Later(G[GI], t.Generic[T]): pass ;; Later[int].__origin__ is Later, Later.__parameters__ == (T,)
+        """,
+    ),
+    "trees of xml that share": session(
+        """
+        import xml.etree.ElementTree as ET, xml.dom.minidom as md, io, copy
+        root = ET.fromstring("<r a='1'><b>t</b>tail<c><d/></c></r>"); b, c = root; dd = c[0]; parent = {k: p for p in root.iter() for k in p}; attrib = root.attrib; c.append(b); shared = ET.SubElement(dd, "s"); shared.text = "x"; idx = {b: "b", dd: "d"}
+        class El(ET.Element):
+            extra = 0
+            def __init__(self, tag, **kw): super().__init__(tag, kw); self.note = [tag]
+        own = El("own", k="v"); own.append(shared); own.me = own; tree = ET.ElementTree(root); it = root.iter(); next(it); comment = ET.Comment("hey"); root.append(comment); ent = ET.PI("t", "x"); qn = ET.QName("u", "l")
+        pull = ET.XMLPullParser(["start", "end"]); pull.feed("<q><w>"); ev = list(pull.read_events())
+        tb = ET.TreeBuilder(); tb.start("m", {}); tb.data("dat")
+        class Target:
+            def __init__(self): self.depth = 0; self.tags = []
+            def start(self, tag, at): self.depth += 1; self.tags.append(tag)
+            def end(self, tag): self.depth -= 1
+            def data(self, d): pass
+            def close(self): return self.tags
+        tg = Target(); xp = ET.XMLParser(target=tg); xp.feed("<a><b>")
+        doc = md.parseString("<x><y z='1'>t</y></x>"); y = doc.documentElement.firstChild; att = y.getAttributeNode("z"); frag = doc.createDocumentFragment(); frag.appendChild(doc.createElement("new")); kids = y.childNodes
+        ET.register_namespace("my", "http://u"); finder = root.find; deep = copy.deepcopy(root); words = [e.tag for e in root.iter()]
+        """,
+        """
+        root[0] is b, c[1] is b, parent[dd] is c, idx[dd], root.attrib is attrib, dd[0] is shared, tree.getroot() is root
+        attrib["n"] = "2" ;; root.get("n"), finder("c") is c, finder.__self__ is root
+        b.text = "changed" ;; ET.tostring(root)
+        own.note, own.me is own, own[0] is shared, type(own).__name__, ET.tostring(own), own.get("k")
+        comment.tag is ET.Comment, ent.tag is ET.PI, root[-1] is comment, qn.text
+        [e.tag for e in it][:3]
+        pull.feed("</w></q>") ;; [(k, e.tag) for k, e in pull.read_events()]
+        tb.end("m").text
+        xp.feed("</b></a>"), tg.tags, tg.depth
+        y.parentNode is doc.documentElement, y.ownerDocument is doc, att.ownerElement is y, y.childNodes is kids, att.value
+        doc.documentElement.appendChild(frag) and doc.toxml()
+        y.setAttribute("q", "9"), att.value, len(frag.childNodes), y.toxml()
+        ET.tostring(ET.Element("{http://u}a")), deep is root, deep[0].text
+        """,
+        named="it pull tb xp",
+    ),
+    "json coders with hooks": session(
+        """
+        import json, decimal, functools, io
+        def hook(o): seen.append(sorted(o)); return o
+        seen = []
+        dec = json.JSONDecoder(object_hook=hook, parse_float=decimal.Decimal, strict=False); dec.decode('{"a": 1.5}')
+        class Dec(json.JSONDecoder):
+            def __init__(self, tag): super().__init__(object_pairs_hook=self.pairs); self.tag = tag
+            def pairs(self, ps): return (self.tag, ps)
+        d2 = Dec("t"); scan = d2.scan_once; d3 = json.JSONDecoder(parse_constant=lambda c: const[c]); const = {"NaN": "nan!"}
+        class Enc(json.JSONEncoder):
+            def default(self, o): return getattr(o, "__json__", lambda: super(Enc, self).default(o))()
+        enc = Enc(indent=1, sort_keys=True, separators=(",", "=")); enc.default = lambda o: f"<{o}>"; plain = json.JSONEncoder(default=lambda o: list(o) if isinstance(o, set) else fall(o))
+        def fall(o): return "fall"
+        loads = functools.partial(json.loads, cls=Dec, tag="p"); dumps = functools.partial(json.dumps, default=fall); dec.mine = dec
+        it = enc.iterencode([1, 2]); next(it); d3.parse_array_old = d3.parse_array
+        json.JSONEncoder.default = lambda self, o: "patched"; json._default_decoder.mine = seen
+        from json.decoder import scanstring; from json.encoder import encode_basestring_ascii as eba, c_make_encoder
+        """,
+        """
+        dec.decode('{"b": 2.50}'), seen, dec.mine is dec
+        d2.decode('{"x": {"y": 1}}'), scan('{"z": 1}', 0), d2.scan_once is scan
+        d2.tag = "u" ;; d2.decode('{"q": 1}'), d2.object_pairs_hook.__self__ is d2
+        const["NaN"] = 5 ;; d3.decode("[NaN]"), d3.parse_array_old is d3.parse_array
+        enc.encode({"b": {1}, "a": 1j})
+        plain.encode({3, 4}), plain.encode(1j), dumps([1j]), loads('{"a": 1}')
+        json.dumps(object()), json._default_decoder.mine is seen
+        list(it)
+        scanstring('abc" rest', 0), eba("é"), scanstring is json.decoder.scanstring
+        dec.raw_decode('[1.25] tail'), dec.object_hook is hook
+        """,
+        named="it",
+    ),
 }

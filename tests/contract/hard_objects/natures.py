@@ -475,48 +475,4 @@ SESSIONS = {
         tref() is None, len(A.__subclasses__())
         """,
     ),
-    "typing at run time": session(
-        """
-        import typing as t, types, dataclasses, collections.abc as ca, enum, functools, inspect
-        T = t.TypeVar("T"); meta = ["unit"]; A = t.Annotated[int, meta]; U = int | None; class_u = None
-        class M(t.TypedDict, total=False): a: t.Required[int]; b: "list[M]"
-        class P(t.Protocol):
-            name: str
-            def go(self) -> int: ...
-        RP = t.runtime_checkable(P)
-        class Impl:
-            name = "i"
-            def go(self): return 1
-        class G(t.Generic[T]):
-            reg: t.ClassVar[dict] = {}
-            def __init_subclass__(cls, **k): super().__init_subclass__(**k); G.reg[cls.__name__] = t.get_args(cls.__orig_bases__[0]) if hasattr(cls, "__orig_bases__") else ()
-        class GI(G[int]): pass
-        gi = GI(); al = G[GI]; al2 = al; un = GI | None; opt = t.Optional["GI"]; lst = list[GI]; call = t.Callable[[GI], "GI"]; fr = t.ForwardRef("GI"); lit = t.Literal["a", b"b"]
-        def fn(x: "GI", y: A = 1, *z: U) -> t.Iterator[al]: yield x
-        hints = t.get_type_hints(fn, include_extras=True); fn.__annotations__["y"] = meta
-        @dataclasses.dataclass
-        class DC:
-            a: A; b: "t.Optional[DC]" = None; c: t.ClassVar[int] = 0; d: dataclasses.InitVar[int] = 5
-        fields = dataclasses.fields(DC); dc = DC(1); DC.__annotations__["new"] = lst
-        @functools.singledispatch
-        def show(x): return "obj"
-        @show.register
-        def _(x: GI | Impl): return "gi or impl"
-        @show.register(ca.Mapping)
-        def _m(x): return "map"
-        NT = t.NamedTuple("NT", [("a", GI), ("b", "U")]); nt = NT(gi, 1); Id = t.NewType("Id", GI); Mutable = type("Mutable", (), {"__annotations__": {"q": al}}); bound = t.TypeVar("bound", bound=GI); con = t.TypeVar("con", GI, int); ps = t.ParamSpec("ps"); Self = t.Self; cc = t.Concatenate[GI, ps]; tt = t.Type[GI]; tg = t.TypeGuard[GI]; unp = t.Unpack[t.TypeVarTuple("Ts")]; sig = inspect.signature(fn)
-        t.get_origin(al); ca.Sized.register(Impl)
-        """,
-        """
-        A.__metadata__[0] is meta, hints["y"].__metadata__[0] is meta, fn.__annotations__["y"] is meta, fields[0].type is A or fields[0].type.__metadata__[0] is meta
-        M.__required_keys__, t.get_type_hints(M)["b"].__args__[0] is M, isinstance(Impl(), RP), RP is P
-        G.reg, al is al2, al.__args__[0] is GI, G[GI] == al, hash(G[GI]) == hash(al), un.__args__[0] is GI, un == (GI | None), lst == list[GI], call.__args__, opt.__args__[0]
-        show(gi), show(Impl()), show({}), show(1), show.dispatch(GI) is show.registry[GI]
-        t.get_type_hints(fn)["x"] is GI, next(fn(gi)) is gi, DC.__annotations__["new"] is lst, dataclasses.replace(dc, a=2, d=1).a, [f.name for f in fields], fields[0] is dataclasses.fields(DC)[0]
-        nt.a is gi, NT.__annotations__["a"] is GI, Id.__supertype__ is GI, Mutable.__annotations__["q"] is al, bound.__bound__ is GI, con.__constraints__[0] is GI, cc.__args__[1] is ps, tt.__args__[0] is GI, tg.__args__[0] is GI, lit.__args__, t.Literal["a", b"b"] == lit
-        sig.parameters["x"].annotation, isinstance(Impl(), ca.Sized), Self is t.Self
-        class GS(G[str]): pass ;; G.reg
-        class Later(G[GI], t.Generic[T]): pass ;; Later[int].__origin__ is Later, Later.__parameters__ == (T,)
-        """,
-    ),
 }
