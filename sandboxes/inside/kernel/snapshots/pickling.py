@@ -170,6 +170,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("builtins", "staticmethod", descriptors.reduce_method),
     ("contextlib", "_GeneratorContextManagerBase", generators.reduce_manager),
     ("types", "ModuleType", namespaces.reduce_module),
+    *(("ctypes", kind, refusing.reduce_c_data) for kind in ("_SimpleCData", "Structure", "Union", "Array")),
     ("argparse", "_AttributeHolder", attributes.reduce_with_constants),
     ("optparse", "Option", attributes.reduce_with_constants),
     ("optparse", "OptionContainer", attributes.reduce_with_constants),

@@ -47,6 +47,23 @@ def reduce_struct(pickler: Any, value: Any) -> Any:
     return type(value), (value.format,)
 
 
+def reduce_c_data(pickler: Any, value: Any) -> Any:
+    """A number, structure or array of C: over the memory of a bytearray again, or a copy of its own memory."""
+    held = value._objects
+    view = next((one for one in (held.values() if isinstance(held, dict) else (held,)) if type(one) is memoryview), None)
+    if view is None:
+        return NotImplemented
+    base = view.obj
+    if type(base) is not bytearray:
+        raise PicklingError(f"an object of ctypes over the memory of a {type(base).__name__}")
+    return make_c_data, (type(value), base, sys.modules["ctypes"].addressof(value) - address(base))
+
+
+def make_c_data(kind: Any, base: bytearray, offset: int) -> Any:
+    """One over a part of some memory."""
+    return kind.from_buffer(base, offset)
+
+
 def reduce_of_sys(pickler: Any, value: Any) -> Any:
     """What the interpreter says of itself, which nobody can make: that of this process."""
     name = next((name for name, one in vars(sys).items() if one is value), None)
