@@ -288,6 +288,65 @@ SESSIONS = {
         class Later(G[GI], t.Generic[T]): pass ;; Later[int].__origin__ is Later, Later.__parameters__ == (T,)
         """,
     ),
+    "an event loop of one's own": session(
+        """
+        import heapq, itertools, collections, functools, weakref, contextlib, types, inspect
+        class Task:
+            ids = itertools.count(1); alive = weakref.WeakSet()
+            def __init__(self, gen): self.gen = gen; self.id = next(Task.ids); self.result = None; self.waiters = []; Task.alive.add(self)
+            def __await__(self): yield self; return self.result
+            def __lt__(self, o): return self.id < o.id
+        class Loop:
+            _current = None
+            def __init__(self): self.ready = collections.deque(); self.timers = []; self.now = 0; self.done = {}
+            def spawn(self, f, *a): t = Task(f(*a)); self.ready.append((t, None)); return t
+            def at(self, dt, t): heapq.heappush(self.timers, (self.now + dt, t))
+            def run(self):
+                Loop._current = self
+                while self.ready or self.timers:
+                    if not self.ready: self.now, t = heapq.heappop(self.timers); self.ready.append((t, None))
+                    t, v = self.ready.popleft()
+                    try: what = t.gen.send(v)
+                    except StopIteration as e: t.result = e.value; self.done[t.id] = t; [self.ready.append((w, e.value)) for w in t.waiters]
+                    else:
+                        if isinstance(what, Task): what.waiters.append(t) if what.id not in self.done else self.ready.append((t, what.result))
+                        else: self.at(what, t)
+                return self.now
+        @types.coroutine
+        def sleep(n): yield n
+        async def job(n): await sleep(n); log.append((Loop._current.now, n)); return n * 2
+        async def boss(loop): ts = [loop.spawn(job, i) for i in (3, 1)]; return [await t for t in ts]
+        log = []; loop = Loop(); b = loop.spawn(boss, loop); end = loop.run()
+        class Signal:
+            def __init__(self): self.subs = collections.defaultdict(list); self.muted = set(); self.depth = 0
+            def on(self, ev, f=None, *, once=False, prio=0):
+                if f is None: return functools.partial(self.on, ev, once=once, prio=prio)
+                heapq.heappush(self.subs[ev], (prio, len(self.subs[ev]), once, f)); return f
+            def emit(self, ev, *a):
+                with self.nest():
+                    out = []
+                    for s in sorted(self.subs[ev], key=lambda s: s[:2]):
+                        if s[3] not in self.muted: out.append(s[3](*a))
+                        if s[2]: self.subs[ev].remove(s)
+                    return out
+            @contextlib.contextmanager
+            def nest(self): self.depth += 1; yield self.depth; self.depth -= 1
+        sig = Signal(); later = sig.on("x", once=True)
+        @sig.on("x", prio=-1)
+        def first(v): return ("first", v, sig.depth)
+        class Part:
+            def __init__(self): self.n = 0; sig.on("x", self.got); sig.on("y", self.got, once=True)
+            def got(self, v): self.n += v; return self.n
+        part = Part(); again = sig.on; sig.muted.add(first)
+        """,
+        """
+        b.result, log, end, [t.id for t in loop.done.values()], loop.done[b.id] is b, len(Task.alive)
+        loop.spawn(job, 2).id, loop.run(), log[-1], Loop._current is loop
+        sig.emit("x", 5), part.n, len(sig.subs["x"]), first in sig.muted
+        sig.muted.clear() ;; sig.emit("x", 1), sig.subs["x"][0][3] is first, sig.subs["x"][1][3].__self__ is part
+        later(lambda v: "later")(0), sig.emit("x", 1), sig.emit("x", 1), again("z", len) is len, sig.emit("y", 1), sig.emit("y", 1), sig.depth
+        """,
+    ),
     "trees of xml that share": session(
         """
         import xml.etree.ElementTree as ET, xml.dom.minidom as md, io, copy

@@ -50,7 +50,8 @@ def reduce_struct(pickler: Any, value: Any) -> Any:
 def reduce_c_data(pickler: Any, value: Any) -> Any:
     """A number, structure or array of C: over the memory of a bytearray again, or a copy of its own memory."""
     held = value._objects
-    view = next((one for one in (held.values() if isinstance(held, dict) else (held,)) if type(one) is memoryview), None)
+    parts = held.values() if isinstance(held, dict) else (held,)
+    view = next((one for one in parts if type(one) is memoryview), None)
     if view is None:
         return NotImplemented
     base = view.obj
