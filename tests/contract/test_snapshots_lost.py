@@ -269,12 +269,15 @@ async def test_an_object_that_answers_with_errors_costs_only_what_cannot_be_load
 
 
 @pytest.mark.parametrize("steps", ["local"], indirect=True)
-async def test_a_snapshot_ends_nothing_that_a_sqlite_connection_has_begun(steps: Steps) -> None:
+async def test_a_snapshot_ends_nothing_and_has_no_proxy_make_its_object(steps: Steps) -> None:
     await steps.run("""
         import sqlite3
         con, other = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
         con.execute("create table t (b blob)"); con.execute("insert into t values (x'010203')"); con.commit()
         blob = con.blobopen("t", "b", 1); first = blob.read(1); rows = con.execute("select 1 union select 2"); one = next(rows)
+        class Promise:
+            __class__ = property(lambda self: made.append(1) or list)
+        made = []; promise = Promise()
     """)
     await steps.keep()
-    assert await steps.run("print(first, blob.read(), next(rows))") == "b'\\x01' b'\\x02\\x03' (2,)\n"
+    assert await steps.run("print(first, blob.read(), next(rows), made)") == "b'\\x01' b'\\x02\\x03' (2,) []\n"

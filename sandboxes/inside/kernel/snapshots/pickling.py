@@ -312,8 +312,8 @@ class Stream:
         self._special = reducers.special
         self.nans: WrittenNans | None = None
         """The NaN in it; None: there are none."""
-        # Functions and classes first: loading an instance may run them, by their names.
-        items = sorted(values.items(), key=lambda item: not isinstance(item[1], FunctionType | type))
+        # Functions and classes first: loading an instance may run them, by their names. (`isinstance` asks a proxy.)
+        items = sorted(values.items(), key=lambda item: not issubclass(type(item[1]), (FunctionType, type)))
         if reducers.with_nans.isdisjoint(values):
             self._write(items, reducers)
             if WRITTEN.search(self.data) is None:
