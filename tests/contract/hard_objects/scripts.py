@@ -10,7 +10,7 @@ SESSIONS = {
         import argparse, optparse, configparser, dataclasses, inspect, functools
         p = argparse.ArgumentParser("t", argument_default=argparse.SUPPRESS); p.add_argument("--a", type=int); p.add_argument("--b", default=argparse.SUPPRESS, help=argparse.SUPPRESS); p.add_argument("rest", nargs=argparse.REMAINDER)
         q = argparse.ArgumentParser("q"); q.add_argument("--x", default=1); par = argparse.ArgumentParser("par", parents=[q], add_help=False); sp = par.add_subparsers(dest="c", metavar=argparse.SUPPRESS); s1 = sp.add_parser("one", argument_default=argparse.SUPPRESS); s1.add_argument("--y"); xact = q._actions[1]
-        op = optparse.OptionParser(option_list=[optparse.make_option("-k", help=optparse.SUPPRESS_HELP), optparse.make_option("-n", type="int", help="n %default")]); cp = configparser.ConfigParser(); cp["s"] = {"a": "1"}; fb = functools.partial(cp.get, "s", "zz"); get_fb = functools.partial(cp.get, "s", "zz", fallback=None); ns = argparse.Namespace(v=argparse.SUPPRESS)
+        op = optparse.OptionParser(option_list=[optparse.make_option("-k", help=optparse.SUPPRESS_HELP), optparse.make_option("-n", type="int", help="n %default")]); cp = configparser.ConfigParser(); cp["s"] = {"a": "1"}; fb = functools.partial(cp.get, "s", "zz"); get_fb = functools.partial(cp.get, "s", "zz", fallback=None); ns = argparse.Namespace(v=argparse.SUPPRESS); Conf = type("Conf", (argparse.Namespace,), {"__getattr__": lambda s, n: vars(s)["more"][n]}); conf = Conf(more={"deep": ns}, w=argparse.SUPPRESS); loose = Conf(more={"a": [ns]})
         F = dataclasses.field(default_factory=list); mark = inspect.Parameter("z", inspect.Parameter.KEYWORD_ONLY)
         """,
         """
@@ -19,7 +19,7 @@ SESSIONS = {
         p.format_help(), ns.v is argparse.SUPPRESS, par.format_usage()
         xact in par._actions, xact in q._actions, q.parse_args(["--x", "z"]).x
         op.format_help(), op.parse_args([])[0].n, op.parse_args(["-n", "3"])[0].n
-        get_fb()
+        get_fb(), conf.deep is ns, conf.w is argparse.SUPPRESS, loose.a[0] is ns
         fb()
         F.default is dataclasses.MISSING, mark.default is inspect.Parameter.empty, mark.kind is inspect.Parameter.KEYWORD_ONLY
         """,
@@ -30,13 +30,13 @@ SESSIONS = {
         pathlib.Path("plug").mkdir(exist_ok=True); pathlib.Path("plug/10-first.py").write_text("HOOKS = []\nclass P:\n    n = 0\n    def __init__(self): P.n += 1\n    def go(self): return __name__, P.n, len(HOOKS)\ndef add(f): HOOKS.append(f); return f\n")
         def load(path, name):
             s = iu.spec_from_file_location(name, path); m = iu.module_from_spec(s); sys.modules[name] = m; s.loader.exec_module(m); return m
-        mod = load("plug/10-first.py", "plugins.first"); p = mod.P(); mod.add(lambda: p); held = {"p": mod.P}; mod.P.extra = 5; go = p.go
+        mod = load("plug/10-first.py", "plugins.first"); p = mod.P(); mod.add(lambda: p); held = {"p": mod.P}; pathlib.Path("plug/__init__.py").write_text("V = [1]\n"); whole = load("plug/__init__.py", "renamed"); whole.V.append(mod); sys.modules["by_alias"] = mod; mod.P.extra = 5; go = p.go
         """,
         r"""
         p.go(), type(p) is mod.P, sys.modules["plugins.first"] is mod, held["p"] is mod.P, mod.P.extra
         mod.HOOKS[0]() is p, mod.P().go(), go(), mod.__spec__ is not None, mod.__file__[-11:]
         import plugins.first ;; 1
-        mod.add(len) is len, mod.HOOKS[-1], mod.add.__globals__ is vars(mod)
+        mod.add(len) is len, mod.HOOKS[-1], mod.add.__globals__ is vars(mod), whole.V[1] is mod, sys.modules["renamed"] is whole, sys.modules["by_alias"] is mod
         """,
     ),
     "replaced functions that say they are the old ones": session(

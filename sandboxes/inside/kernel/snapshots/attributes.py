@@ -258,18 +258,21 @@ def with_hung(reduced: Any, hung: dict[str, Any]) -> Any:
     return make, arguments, (state, hung, {}), items, pairs, set_whole
 
 
-def reduce_with_constants(_pickler: Any, value: Any) -> Any:
+def reduce_with_constants(pickler: Any, value: Any) -> Any:
     """An object of `argparse` or `optparse`, which compare texts such as `SUPPRESS` by identity."""
-    reduced = value.__reduce_ex__(5)
-    named = getattr(value, "__dict__", None)
-    if not isinstance(reduced, tuple) or len(reduced) > 5 or type(named) is not dict:
-        return NotImplemented
+    usual = reducer_for(type(value))
+    reduced = NotImplemented if usual is None else usual(pickler, value)
+    named = object.__getattribute__(value, "__dict__")
     constants = {id(one): (module, name) for module in WITH_CONSTANTS for name, one in _constants(module)}
     found = {name: constants[id(one)] for name, one in named.items() if id(one) in constants}
     if not found:
-        return NotImplemented
-    make, arguments, state, items, pairs = (*reduced[:5], None, None, None)[:5]
-    return make, arguments, (state, found), items, pairs, set_with_constants
+        return reduced
+    if reduced is NotImplemented:
+        reduced = value.__reduce_ex__(5)
+    if not isinstance(reduced, tuple):
+        return reduced
+    make, arguments, state, items, pairs, put = (*reduced, None, None, None, None)[:6]
+    return make, arguments, (state, found, put), items, pairs, set_with_constants
 
 
 WITH_CONSTANTS = ("argparse", "optparse")
@@ -286,8 +289,13 @@ def _constants(module: str) -> Iterable[tuple[str, Any]]:
 
 def set_with_constants(value: Any, states: Any) -> None:
     """Give an object its state, with the very constants of its module."""
-    state, found = states
-    set_whole(value, (state, {name: getattr(sys.modules[module], one) for name, (module, one) in found.items()}, {}))
+    state, found, put = states
+    if put is None:
+        set_whole(value, (state, None, {}))
+    else:
+        put(value, state)
+    for name, (module, constant) in found.items():
+        object.__getattribute__(value, "__dict__")[name] = getattr(sys.modules[module], constant)
 
 
 def is_only_forbidden(kind: type) -> bool:

@@ -29,7 +29,7 @@ class Detached:
             imported: Those that were imported from files of the session.
             values: Its variables.
         """
-        gone = [one for name, one in imported.items() if not _is_found(name, one) and not _is_archived(one)]
+        gone = [one for one in imported.values() if not _is_found(one) and not _is_archived(one)]
         held = [one for one in values.values() if type(one) is ModuleType]
         gone += [one for one in held if sys.modules.get(one.__name__) is not one and is_of_session(_file_of(one))]
         cls.known = {id(one): one for one in gone}
@@ -40,11 +40,13 @@ class Detached:
         return [one.__name__ for one in cls.known.values() if sys.modules.get(one.__name__) is one]
 
 
-def _is_found(name: str, module: ModuleType) -> bool:
+def _is_found(module: ModuleType) -> bool:
     """Whether the file of a module is there, and has the name by which an import would look for it."""
     path = str(module.__file__)
-    stem = os.path.basename(path).partition(".")[0]
-    return stem in ("__init__", name.rpartition(".")[2]) and os.path.exists(path)
+    folder, file = os.path.split(path)
+    stem = file.partition(".")[0]
+    name = os.path.basename(folder) if stem == "__init__" else stem
+    return name == module.__name__.rpartition(".")[2] and os.path.exists(path)
 
 
 def _is_archived(module: ModuleType) -> bool:
@@ -95,7 +97,7 @@ def reduce_module(pickler: Any, module: Any) -> Any:
     if not is_made(module):
         now = sys.modules.get(module.__name__)
         if type(now) is ModuleType and now is not module and _file_of(now) == _file_of(module) is not None:
-            raise PicklingError("a module of a library that was imported once more since; take that")
+            raise PicklingError("a module of a library that was imported once more since: import it again")
         return NotImplemented
     space = ModuleType.__getattribute__(module, "__dict__")
     content = {name: value for name, value in space.items() if name != "__builtins__"}

@@ -320,7 +320,7 @@ def _usual_zone_files() -> Any:
     import sysconfig
 
     told = os.environ.get("PYTHONTZPATH", sysconfig.get_config_var("TZPATH"))
-    return sys.modules["zoneinfo._tzpath"]._parse_python_tzpath(told)
+    return tuple(filter(os.path.isabs, str(told or "").split(os.pathsep)))
 
 
 def _set_zone_files(before: Any) -> None:
