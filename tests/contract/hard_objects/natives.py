@@ -347,6 +347,25 @@ SESSIONS = {
         later(lambda v: "later")(0), sig.emit("x", 1), sig.emit("x", 1), again("z", len) is len, sig.emit("y", 1), sig.emit("y", 1), sig.depth
         """,
     ),
+    "writers of csv that go on": session(
+        r"""
+        import csv, io
+        out = io.StringIO(); w = csv.writer(out, delimiter=";", quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n"); w.writerow(["a", 1]); f = open("t.csv", "w", newline=""); fw = csv.writer(f); fw.writerow([1, 2])
+        class Dest:
+            def __init__(self): self.rows = []
+            def write(self, line): self.rows.append(line)
+        dest = Dest(); dw = csv.DictWriter(dest, ["k", "v"], extrasaction="ignore", restval="?"); dw.writeheader(); held = {"w": w, "row": w.writerow}
+        class Own: write = staticmethod(lambda line: None)
+        ow = csv.writer(Own())
+        """,
+        r"""
+        w.writerow(["b", 2.5]), out.getvalue(), held["w"] is w, held["row"](["c"]), out.getvalue()[-4:]
+        fw.writerow(["x,y"]), f.flush(), open("t.csv").read()
+        dw.writerow({"k": 1, "z": 2}), dest.rows, dw.fieldnames, dw.writer.dialect.delimiter, w.dialect.quoting
+        ow.writerow([1])
+        """,
+        named="ow",
+    ),
     "trees of xml that share": session(
         """
         import xml.etree.ElementTree as ET, xml.dom.minidom as md, io, copy

@@ -96,6 +96,7 @@ BUILT_IN: dict[type, Reduce] = {
     re.Match: refusing.reduce_match,
     memoryview: refusing.reduce_memoryview,
     struct.Struct: refusing.reduce_struct,
+    refusing.CSV_WRITER: refusing.reduce_csv_writer,
     **dict.fromkeys(map(type, (sys.version_info, sys.flags, sys.float_info)), refusing.reduce_of_sys),
     type(ctypes.Array): refusing.reduce_c_type,
     **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},

@@ -1,6 +1,9 @@
 """Reducers for small objects that pickle does not support, and for objects that must not be pickled."""
 
+import _csv
 import datetime
+import gc
+import io
 import operator
 import os
 import sys
@@ -63,6 +66,23 @@ def reduce_c_data(pickler: Any, value: Any) -> Any:
 def make_c_data(kind: Any, base: bytearray, offset: int) -> Any:
     """One over a part of some memory."""
     return kind.from_buffer(base, offset)
+
+
+CSV_WRITER: type = type(_csv.writer(io.StringIO()))
+CSV = ("delimiter", "doublequote", "escapechar", "lineterminator", "quotechar", "quoting", "skipinitialspace", "strict")
+
+
+def reduce_csv_writer(pickler: Any, writer: Any) -> Any:
+    """A writer of csv, which remembers nothing but where and how it writes."""
+    writes = next((one for one in gc.get_referents(writer) if hasattr(one, "__self__")), None)
+    if writes is None or getattr(writes, "__name__", "") != "write":
+        raise PicklingError("a writer of csv to what does not say where it is")
+    return make_csv_writer, (writes.__self__, {name: getattr(writer.dialect, name) for name in CSV})
+
+
+def make_csv_writer(file: Any, how: dict[str, Any]) -> Any:
+    """A writer to a file."""
+    return _csv.writer(file, **how)
 
 
 def reduce_of_sys(pickler: Any, value: Any) -> Any:
