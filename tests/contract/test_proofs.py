@@ -30,6 +30,9 @@ FOUND = {
     "frames on memory of others": {"cnp"},
     "a house style of figures": {"ax"},
     "ways to import": {"magic_hat"},
+    "shared instance dicts": {"nd", "ns", "ns2"},
+    "weakrefs that carry things": {"dead", "rset"},
+    "log setups in anger": {"ql", "logging handlers"},
 }
 """What a proof finds in sessions of hard objects, all of it true: cells make it again, or it is not as it was."""
 

@@ -2,6 +2,8 @@
 
 # ruff: noqa: E501 (the lines of cells)
 
+import pytest
+
 from tests.contract.conftest import Steps
 
 REASONS = {
@@ -219,6 +221,7 @@ async def test_code_of_another_python_is_never_loaded_and_comes_back_from_its_so
     await steps.run("""
         import functools, types
         class Trap(dict):
+            def __init__(self): self.left_out = (one for one in "")  # so that the class is asked
             def __reduce__(self): return (types.FunctionType, ((lambda: 1).__code__, {}))
     """)
     await steps.run("""
@@ -248,3 +251,34 @@ async def test_code_of_another_python_is_never_loaded_and_comes_back_from_its_so
     """)
         == "6 8 4 {'a': [1, 2]} True 1 True\ndef twice(x, k=base): return k * x\n"
     )
+
+
+@pytest.mark.parametrize("steps", ["local"], indirect=True)
+async def test_an_object_that_answers_with_errors_costs_only_what_cannot_be_loaded(steps: Steps) -> None:
+    await steps.run("""
+        import copyreg
+        class Odd:
+            def __getattr__(self, name): raise RuntimeError("no " + name)
+        class Angry: pass
+        def fail(): raise ValueError("never")
+        copyreg.pickle(Angry, lambda one: (fail, ()))
+        odd = Odd(); shared = [odd]; bad = {"s": shared, "a": Angry()}; good = {"s": shared}
+    """)
+    receipt = await steps.take_up_at((await steps.keep()).id)
+    assert {one.name for one in receipt.lost} == {"bad"}
+    assert await steps.run("print(good['s'] is shared, shared[0] is odd)") == "True True\n"
+
+
+@pytest.mark.parametrize("steps", ["local"], indirect=True)
+async def test_a_snapshot_ends_nothing_and_has_no_proxy_make_its_object(steps: Steps) -> None:
+    await steps.run("""
+        import sqlite3
+        con, other = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
+        con.execute("create table t (b blob)"); con.execute("insert into t values (x'010203')"); con.commit()
+        blob = con.blobopen("t", "b", 1); first = blob.read(1); rows = con.execute("select 1 union select 2"); one = next(rows)
+        class Promise:
+            __class__ = property(lambda self: made.append(1) or list)
+        made = []; promise = Promise()
+    """)
+    await steps.keep()
+    assert await steps.run("print(first, blob.read(), next(rows), made)") == "b'\\x01' b'\\x02\\x03' (2,) []\n"

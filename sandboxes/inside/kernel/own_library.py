@@ -24,8 +24,8 @@ LOOKED_UP = (*NAMES, "posix", "genericpath", "pickle", "contextlib", "functools"
 DELETED: Any = object()
 """In the place of what a cell has deleted."""
 KERNEL = "stepwell_kernel"
-OURS = frozenset({"_", "steps", "StepError", "HostFunctionError"})
-"""Names in `builtins` that the kernel puts there, or Python for an interactive session."""
+OURS = frozenset({"steps", "StepError", "HostFunctionError"})
+"""Names in `builtins` that the kernel puts there."""
 
 
 class CellBuiltins:

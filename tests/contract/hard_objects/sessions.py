@@ -18,8 +18,11 @@ from tests.contract.hard_objects import (
     language,
     libraries,
     modules,
+    natives,
+    natures,
     process,
     programs,
+    scripts,
     settings,
     stores,
     tables,
@@ -28,6 +31,7 @@ from tests.contract.hard_objects import (
 
 THEMES = (
     identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits, handles,
-    process, libraries, analyses, analysts, formats, instances, definitions, interpreter, execution,
+    process, libraries, analyses, analysts, formats, instances, definitions, interpreter, execution, scripts,
+    natures, natives,
 )  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

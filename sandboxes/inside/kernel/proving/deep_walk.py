@@ -11,7 +11,7 @@ import gc
 import math
 import sys
 import weakref
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -200,8 +200,9 @@ class DeepWalk(Walk):
         base = next((one for one in BASES if issubclass(kind, one)), None)
         if base is None:
             return b""
-        if base is dict:
-            return self.digest([part for pair in dict.items(value) for part in pair])
+        if base is dict:  # an ordered one has another order than the dict in it, once something was moved
+            ordered = OrderedDict if issubclass(kind, OrderedDict) else dict
+            return self.digest([part for pair in ordered.items(value) for part in pair])
         if base in (set, frozenset):
             return self._set(base.__name__, list(base.__iter__(value)))
         if base in (list, tuple):

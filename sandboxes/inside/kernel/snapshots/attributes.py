@@ -8,6 +8,7 @@ something else than the base gives it, or count a second object.
 import copyreg
 import enum
 import functools
+import sys
 from collections.abc import Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
@@ -51,7 +52,10 @@ def names_them(kind: type) -> bool:
     if issubclass(kind, type | enum.Enum | BaseException) or kind in copyreg.dispatch_table:
         return False
     home = next(one for one in kind.__mro__ if "__getstate__" in vars(one) or one is object)
-    return home is not object and isinstance(vars(home)["__getstate__"], FunctionType) and not is_users(home)
+    if home is object or is_users(home):
+        return False
+    # One of C knows nothing of what a class of a cell has besides.
+    return isinstance(vars(home)["__getstate__"], FunctionType) or (is_users(kind) and bool(kind.__dictoffset__))
 
 
 def reducer_with_own(kind: Any) -> Any:
@@ -72,6 +76,9 @@ def reducer_with_own(kind: Any) -> Any:
         if not (isinstance(reduced, tuple) and 2 < len(reduced) <= 5):
             return NotImplemented
         make, arguments, state, items, pairs = (*reduced, None, None)[:5]
+        parts = state if isinstance(state, tuple) else (state,)
+        if any(type(one) is dict and one.keys() >= own for one in parts):
+            return NotImplemented
         kept = state if isinstance(state, dict) else {}
         missing = {name: one for name, one in named.items() if name in own and name not in kept}
         return (make, arguments, (state, missing, {}), items, pairs, set_whole) if missing else NotImplemented
@@ -156,6 +163,8 @@ def set_whole(value: Any, states: Any) -> None:
     if hasattr(type(value), "__setstate__"):
         if state is not None:
             value.__setstate__(state)
+    elif isinstance(state, tuple):
+        named, slots = {**(state[0] or {}), **(named or {})}, {**(state[1] or {}), **(slots or {})}
     elif state:
         value.__dict__.update(state)
     if named:
@@ -247,6 +256,46 @@ def with_hung(reduced: Any, hung: dict[str, Any]) -> Any:
     if not hung or any(isinstance(one, dict) and one.keys() >= hung.keys() for one in parts):
         return reduced
     return make, arguments, (state, hung, {}), items, pairs, set_whole
+
+
+def reduce_with_constants(pickler: Any, value: Any) -> Any:
+    """An object of `argparse` or `optparse`, which compare texts such as `SUPPRESS` by identity."""
+    usual = reducer_for(type(value))
+    reduced = NotImplemented if usual is None else usual(pickler, value)
+    named = object.__getattribute__(value, "__dict__")
+    constants = {id(one): (module, name) for module in WITH_CONSTANTS for name, one in _constants(module)}
+    found = {name: constants[id(one)] for name, one in named.items() if id(one) in constants}
+    if not found:
+        return reduced
+    if reduced is NotImplemented:
+        reduced = value.__reduce_ex__(5)
+    if not isinstance(reduced, tuple):
+        return reduced
+    make, arguments, state, items, pairs, put = (*reduced, None, None, None, None)[:6]
+    return make, arguments, (state, found, put), items, pairs, set_with_constants
+
+
+WITH_CONSTANTS = ("argparse", "optparse")
+
+
+def _constants(module: str) -> Iterable[tuple[str, Any]]:
+    """The texts and tuples that a module has under names in capitals."""
+    return [
+        (name, one)
+        for name, one in vars(sys.modules.get(module, object)).items()
+        if name.isupper() and type(one) in (str, tuple)
+    ]
+
+
+def set_with_constants(value: Any, states: Any) -> None:
+    """Give an object its state, with the very constants of its module."""
+    state, found, put = states
+    if put is None:
+        set_whole(value, (state, None, {}))
+    else:
+        put(value, state)
+    for name, (module, constant) in found.items():
+        object.__getattribute__(value, "__dict__")[name] = getattr(sys.modules[module], constant)
 
 
 def is_only_forbidden(kind: type) -> bool:

@@ -115,9 +115,9 @@ def _is_shared(connection: Any, other: Any) -> bool:
         _rows(connection, "begin immediate")
         try:
             _rows(other, "begin immediate")
-            _rows(other, "rollback")
-        finally:
-            _rows(connection, "rollback")
+            _rows(other, "commit")
+        finally:  # nothing was written; undoing that would end what is being read
+            _rows(connection, "commit")
     except sqlite3.OperationalError as error:
         return "locked" in str(error)
     except sqlite3.Error:  # it is closed

@@ -1,15 +1,23 @@
 """Containers with methods of their own: dicts, lists, sets and deques whose class overrides how they are filled.
 
-Pickle fills such an object through its own methods, which would do to each item a second time what they did to it.
+Pickle fills such an object through its own methods, which would do to each item a second time what they did to it. And
+it asks the class what to keep: a `__getstate__` or `__reduce__` of a cell leaves out what a copy would not need.
 """
 
+import copyreg
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
+from . import instances
+from .classes import is_users
+from .singletons import CurrentSession
+
 FAMILIES: tuple[type, ...] = (OrderedDict, defaultdict, Counter, dict, list, set, deque)
 FILLING = ("__init__", "__new__", "__setitem__", "append", "extend", "add", "update", "__ior__", "__iadd__")
 TAKEN_APART = ("__reduce__", "__reduce_ex__", "__getnewargs__", "__getnewargs_ex__")
+STATE = ("__getstate__", "__setstate__")
+PLAIN: Any = object
 
 
 def family_of(kind: type) -> type | None:
@@ -17,25 +25,45 @@ def family_of(kind: type) -> type | None:
     family = next((one for one in FAMILIES if issubclass(kind, one)), None)
     if family is None or kind in FAMILIES:
         return None
-    base: Any = family
-    if any(getattr(kind, name, None) is not getattr(base, name, None) for name in TAKEN_APART):
+    others = [name for name in TAKEN_APART if getattr(kind, name, None) is not getattr(family, name, None)]
+    if others and (kind in copyreg.dispatch_table or kind.__module__ != "__main__"):
         return None
-    overridden = any(getattr(kind, name, None) is not getattr(base, name, None) for name in FILLING)
+    if not all(_is_of_cell(kind, name) for name in others):
+        return None
+    if others or (is_users(kind) and CurrentSession.asks_for_attributes and kind.__dictoffset__):
+        return family
+    overridden = any(getattr(kind, name, None) is not getattr(family, name, None) for name in FILLING)
     return family if overridden else None
+
+
+def _is_of_cell(kind: type, name: str) -> bool:
+    """Whether a class has a method from a class of a cell."""
+    return is_users(next((one for one in kind.__mro__ if name in vars(one)), object))
 
 
 def reducer(family: type) -> Callable[[Any, Any], Any]:
     """Takes objects of a family apart, without a method of theirs but those for their attributes."""
 
     def reduce(pickler: Any, value: Any) -> Any:
+        kind: Any = type(value)
         base: Any = family
+        says = any(_is_of_cell(kind, name) for name in (*TAKEN_APART, *STATE))
+        asked = says and kind in pickler.reducers.asked
+        if asked and any(_is_of_cell(kind, name) for name in TAKEN_APART):
+            return NotImplemented
+        if says and not asked:
+            pickler.reducers.not_asked.add(kind)
+        own = instances.shared_attributes(value) if kind.__dictoffset__ and not asked else None
+        state = PLAIN.__getstate__(value) if says and not asked else value.__getstate__()
+        if own is not None:
+            state = (None, state[1]) if isinstance(state, tuple) else None
         items = list(base.items(value)) if issubclass(family, dict) else list(base.__iter__(value))
         extra = None
         if family is deque:
             extra = value.maxlen
         elif family is defaultdict:
             extra = value.default_factory
-        return make, (type(value), family), (value.__getstate__(), items, extra), None, None, fill
+        return make, (kind, family), (state, items, extra, asked or not says, own), None, None, fill
 
     return reduce
 
@@ -47,7 +75,7 @@ def make(kind: Any, family: Any) -> Any:
 
 def fill(value: Any, state: Any) -> None:
     """Give it its items and its attributes."""
-    attributes, items, extra = state
+    attributes, items, extra, *more = state  # earlier snapshots have no more
     family: Any = next(one for one in FAMILIES if isinstance(value, one))
     if family is deque:
         deque.__init__(value, items, extra)
@@ -61,7 +89,10 @@ def fill(value: Any, state: Any) -> None:
         insert = OrderedDict.__setitem__ if family is OrderedDict else dict.__setitem__
         for key, item in items:
             insert(value, key, item)
-    if hasattr(type(value), "__setstate__"):
+    asked, own = more or (True, None)
+    if own is not None:
+        object.__setattr__(value, "__dict__", own)
+    if asked and hasattr(type(value), "__setstate__"):
         if attributes is not None:
             value.__setstate__(attributes)
         return

@@ -11,6 +11,8 @@ from typing import Any, cast
 from .singletons import CurrentSession
 
 ATTRIBUTES = ("__name__", "__qualname__", "__module__", "__doc__", "__defaults__", "__kwdefaults__")
+ALONE = 2
+"""How often the attributes of a function are referred to if only it has them, and who asks."""
 
 
 def home_of(function: Any) -> str | None:
@@ -46,7 +48,8 @@ def state_of(function: Any) -> tuple[Any, ...]:
         state["__annotations__"] = function.__annotations__
     if hasattr(function, "__type_params__"):
         state["__type_params__"] = function.__type_params__
-    return (state, function.__dict__), None, None, set_function
+    shared = CurrentSession.asks_for_attributes and sys.getrefcount(function.__dict__) > ALONE
+    return (state, function.__dict__, *((True,) if shared else ())), None, None, set_function
 
 
 def make_function(code: Any, home: str, name: str, closure: Any) -> Any:
@@ -59,10 +62,13 @@ def make_function(code: Any, home: str, name: str, closure: Any) -> Any:
 
 def set_function(function: Any, state: Any) -> None:
     """Give a function what may refer to itself."""
-    attributes, extra = state
+    attributes, extra, *shared = state
     for name, value in attributes.items():
         setattr(function, name, value)
-    function.__dict__.update(extra)
+    if shared:
+        function.__dict__ = extra
+    else:
+        function.__dict__.update(extra)
 
 
 def reduce_cell(pickler: Any, cell: CellType) -> Any:

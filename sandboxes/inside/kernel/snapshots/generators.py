@@ -1,4 +1,4 @@
-"""Generators that have ended, and context managers that nobody has entered.
+"""Generators and coroutines that have ended, and context managers that nobody has entered.
 
 What a generator has reached cannot be kept. Once it has ended it gives nothing any more; and a context manager that
 nobody has entered is a function and its arguments.
@@ -22,6 +22,25 @@ def make_ended(name: str, qualname: str) -> Any:
     """One that has nothing left to give."""
     made: Any = (one for one in "")
     next(made, None)
+    made.__name__, made.__qualname__ = name, qualname
+    return made
+
+
+def reduce_coroutine(_pickler: Any, value: Any) -> Any:
+    """A coroutine that has ended."""
+    if value.cr_frame is not None:
+        raise TypeError("cannot pickle 'coroutine' object")
+    return make_ended_coroutine, (value.__name__, value.__qualname__)
+
+
+async def _nothing() -> None:
+    """What is closed before it begins."""
+
+
+def make_ended_coroutine(name: str, qualname: str) -> Any:
+    """One that cannot be awaited again."""
+    made: Any = _nothing()
+    made.close()
     made.__name__, made.__qualname__ = name, qualname
     return made
 

@@ -167,6 +167,15 @@ def _set_opener(before: Any) -> None:
     sys.modules["urllib.request"].install_opener(before)
 
 
+def _hooks_of_generators() -> Any:
+    hooks = tuple(sys.get_asyncgen_hooks())
+    return hooks if any(hook is not None and _is_hook(hook) for hook in hooks) else None
+
+
+def _set_hooks_of_generators(before: Any) -> None:
+    sys.set_asyncgen_hooks(*before)
+
+
 def _input() -> Any:
     return None if sys.stdin is sys.__stdin__ else sys.stdin
 
@@ -236,6 +245,7 @@ KEPT: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "callbacks of garbage collection": ("gc", _callbacks, _set_callbacks),
     "hooks of threads": ("threading", _hooks_of_threads, _set_hooks_of_threads),
     "trace functions": ("sys", _tracers, _set_tracers),
+    "hooks of asynchronous generators": ("sys", _hooks_of_generators, _set_hooks_of_generators),
     "finders of modules": ("sys", _finders, _set_finders),
     "faulthandler": ("faulthandler", _faults, _set_faults),
     "tracemalloc": ("tracemalloc", _tracing, _set_tracing),

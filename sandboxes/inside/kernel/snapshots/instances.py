@@ -208,6 +208,12 @@ ALONE = _references_alone(_Probe())
 """How often they are if only the object has them, and who asks."""
 
 
+def shared_attributes(value: Any) -> Any:
+    """The attributes of an object if something else holds them, too, or they are no plain dictionary; else None."""
+    attributes = object.__getattribute__(value, "__dict__")
+    return attributes if type(attributes) is not dict or _references(attributes) > ALONE else None
+
+
 def _content(value: Any, slots: tuple[tuple[type, str], ...]) -> Slots:
     found = []
     for owner, name in slots:

@@ -207,6 +207,16 @@ def _handlers() -> Any:
     }
 
 
+def _handlers_apart(found: dict[str, Any]) -> None:
+    """Let those of each logger be a setting of its own, so that one which cannot be kept does not cost the others."""
+    known, idle = found[HANDLERS], sys.modules["logging"].NullHandler
+    for name in [name for name, (handlers, _) in known.items() if any(type(one) is not idle for one in handlers)]:
+        found[f"{HANDLERS} of {name or 'root'}"] = {name: known.pop(name)}
+
+
+HANDLERS = "logging handlers"
+
+
 def _set_handlers(before: Any) -> None:
     logging = sys.modules["logging"]
     for name, (handlers, propagate) in before.items():
@@ -249,7 +259,7 @@ PARTS: dict[str, tuple[str, Callable[[], Any], Callable[[Any], None]]] = {
     "polars settings": ("polars", _polars, _set_polars),
     "sklearn settings": ("sklearn", _sklearn, _set_sklearn),
     "logging levels": ("logging", _logging, _set_logging),
-    "logging handlers": ("logging", _handlers, _set_handlers),
+    HANDLERS: ("logging", _handlers, _set_handlers),
     "arguments": ("sys", _arguments, _set_arguments),
     "duckdb's default connection": ("duckdb", _duckdb, _set_duckdb),
     "warnings filters": ("warnings", _warnings, _set_warnings),
@@ -270,6 +280,8 @@ def capture_settings(start: StartState) -> dict[str, Any]:
                 found[name] = read()
             except Exception:  # it reads private parts of libraries
                 continue
+    if HANDLERS in found:
+        _handlers_apart(found)
     return found
 
 
@@ -289,6 +301,8 @@ def restore_settings(before: dict[str, Any]) -> dict[str, BaseException]:
         try:
             if name in PARTS and PARTS[name][0] in sys.modules:
                 PARTS[name][2](value)
+            elif name.startswith(HANDLERS):
+                _set_handlers(value)
             elif name.startswith(library_patches.OF_THESE):
                 library_patches.restore(name, value)
             else:

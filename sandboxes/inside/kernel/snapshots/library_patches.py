@@ -221,6 +221,9 @@ def _capture_of_object(path: str, attribute: str, found: dict[str, Any]) -> None
 
 def _capture_items(path: str, keys: tuple[Any, ...], found: dict[str, Any]) -> None:
     """Entries that cells have put into a container of a library: those of which the keys are known, or all."""
+    if path.endswith(".__kwdefaults__"):
+        _capture_of_object(path.removesuffix(".__kwdefaults__"), "__kwdefaults__", found)
+        return
     known = _in_library(path)
     if known is None or not isinstance(known[3], dict | list | set):
         return
@@ -274,9 +277,17 @@ def _place(path: str) -> tuple[str, str, Any] | None:
         known = sys.modules.get(owner.__name__) is owner and getattr(owner, "__spec__", None) is not None
         is_kept = known and not _is_of_workspace(owner) and not is_of_own_loader(vars(owner))
         return (owner.__name__, "", owner) if is_kept else None
-    if not is_users(owner) and owner.__flags__ & CHANGEABLE:
+    if not is_users(owner) and owner.__flags__ & CHANGEABLE and _is_found(owner):
         return owner.__module__, owner.__qualname__, owner
     return None
+
+
+def _is_found(kind: type) -> bool:
+    """Whether a class is where it says; one that `types.new_class` made for a cell says `types`."""
+    found: Any = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is kind
 
 
 def _is_place(owner: Any) -> TypeGuard[ModuleType | type]:
@@ -289,7 +300,7 @@ CHANGEABLE = 1 << 9
 
 
 def _is_of_workspace(module: ModuleType) -> bool:
-    return is_of_session(getattr(module, "__file__", None))
+    return is_of_session(vars(module).get("__file__"))
 
 
 def restore(name: str, value: Any) -> None:
@@ -353,9 +364,41 @@ def reduce_replaced(value: Any) -> Any:
     return find_sentinel, (value.__module__, name)
 
 
+def reduce_replaced_class(kind: type) -> Any:
+    """A class of a library by its name, although a class of a cell has its place now; None for all others."""
+    module = sys.modules.get(kind.__module__)
+    if type(module) is not ModuleType or module is CurrentSession.main or kind.__qualname__ != kind.__name__:
+        return None
+    now = vars(module).get(kind.__name__, kind)
+    if now is kind or not issubclass(type(now), type) or is_users(kind) or not is_users(now):
+        return None
+    return find_sentinel, (kind.__module__, kind.__name__)
+
+
 def reduce_builtin(pickler: Any, function: Any) -> Any:
     """A function of C; see `reduce_replaced`."""
     return reduce_replaced(function) or NotImplemented
+
+
+def reduce_object(_pickler: Any, value: Any) -> Any:
+    """An `object()`: by its name if a library has it as a variable, and compares with it."""
+    place = _bare_of_libraries(len(sys.modules)).get(id(value))
+    if place is None or place[1] in CellAttributes.assigned or vars(sys.modules[place[0]]).get(place[1]) is not value:
+        return NotImplemented
+    return find_sentinel, place
+
+
+@functools.lru_cache(maxsize=1)
+def _bare_of_libraries(_count: int) -> dict[int, tuple[str, str]]:
+    """Where libraries have such objects, by identity; looked for again when other modules are there."""
+    known = [(name, one) for name, one in list(sys.modules.items()) if type(one) is ModuleType]
+    return {
+        id(value): (name, variable)
+        for name, one in known
+        if vars(one).get("__spec__") is not None and not _is_of_workspace(one)
+        for variable, value in list(vars(one).items())
+        if type(value) is object
+    }
 
 
 def _is_of_cell(value: Any) -> bool:

@@ -19,7 +19,7 @@ def aliases(values: dict[str, Any]) -> dict[str, str]:
     """The variables that are modules which can be imported by name: variable → module."""
     found: dict[str, str] = {}
     for name, value in values.items():
-        if isinstance(value, ModuleType):
+        if issubclass(type(value), ModuleType):  # `isinstance` asks a proxy for its class
             module = getattr(value, "__name__", None)
             if not isinstance(module, str) or module == "__main__" or is_made(value):
                 continue

@@ -4,6 +4,7 @@ import builtins
 import os
 import sys
 from collections.abc import Iterable
+from pickle import PicklingError
 from types import FunctionType, ModuleType
 from typing import Any, ClassVar
 
@@ -12,7 +13,10 @@ from .singletons import CurrentSession, is_of_session
 
 
 class Detached:
-    """Modules of the session that no import would make again: their file is gone, or another one has their name."""
+    """Modules of the session that no import would make again.
+
+    Their file is gone, or has another name (`spec_from_file_location`), or another module has theirs.
+    """
 
     known: ClassVar[dict[int, ModuleType]] = {}
     """By identity."""
@@ -25,7 +29,7 @@ class Detached:
             imported: Those that were imported from files of the session.
             values: Its variables.
         """
-        gone = [one for one in imported.values() if not os.path.exists(str(one.__file__)) and not _is_archived(one)]
+        gone = [one for one in imported.values() if not _is_found(one) and not _is_archived(one)]
         held = [one for one in values.values() if type(one) is ModuleType]
         gone += [one for one in held if sys.modules.get(one.__name__) is not one and is_of_session(_file_of(one))]
         cls.known = {id(one): one for one in gone}
@@ -34,6 +38,15 @@ class Detached:
     def names(cls) -> list[str]:
         """The names under which an import would find them, if it found them."""
         return [one.__name__ for one in cls.known.values() if sys.modules.get(one.__name__) is one]
+
+
+def _is_found(module: ModuleType) -> bool:
+    """Whether the file of a module is there, and has the name by which an import would look for it."""
+    path = str(module.__file__)
+    folder, file = os.path.split(path)
+    stem = file.partition(".")[0]
+    name = os.path.basename(folder) if stem == "__init__" else stem
+    return name == module.__name__.rpartition(".")[2] and os.path.exists(path)
 
 
 def _is_archived(module: ModuleType) -> bool:
@@ -82,6 +95,9 @@ def made_modules() -> dict[int, ModuleType]:
 def reduce_module(pickler: Any, module: Any) -> Any:
     """A module that a cell made; any other goes by its name."""
     if not is_made(module):
+        now = sys.modules.get(module.__name__)
+        if type(now) is ModuleType and now is not module and _file_of(now) == _file_of(module) is not None:
+            raise PicklingError("a module of a library that was imported once more since: import it again")
         return NotImplemented
     space = ModuleType.__getattribute__(module, "__dict__")
     content = {name: value for name, value in space.items() if name != "__builtins__"}
@@ -116,15 +132,17 @@ def fill_module(module: ModuleType, content: dict[str, Any]) -> None:
 
 def reduce_function(function: Any, space: ModuleType | dict[str, Any]) -> Any:
     """A function by value, with a module that a cell made, or a namespace of `exec`, for its globals."""
-    return make_function, (function.__code__, space, function.__name__, function.__closure__), *state_of(function)
+    # A function takes them from its namespace when it is made, and that may still be empty then.
+    own = () if function.__builtins__ is vars(builtins) else (function.__builtins__,)
+    return make_function, (function.__code__, space, function.__name__, function.__closure__, *own), *state_of(function)
 
 
-def make_function(code: Any, space: Any, name: str, closure: Any) -> Any:
-    """A function in that namespace."""
+def make_function(code: Any, space: Any, name: str, closure: Any, own: Any = None) -> Any:
+    """A function in that namespace, with builtins of its own if it had such."""
     variables = vars(space) if isinstance(space, ModuleType) else space
     if "__builtins__" in variables:
         return FunctionType(code, variables, name, None, closure)
-    variables["__builtins__"] = vars(builtins)  # without it a function would get those of this module
+    variables["__builtins__"] = vars(builtins) if own is None else own  # else it would get those of this module
     try:
         return FunctionType(code, variables, name, None, closure)
     finally:

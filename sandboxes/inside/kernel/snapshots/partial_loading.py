@@ -160,9 +160,17 @@ class _PartialUnpickler(SLOW):  # type: ignore[misc]
             if (isinstance(one, ModuleType) and not is_made(one)) or (isinstance(one, type) and not is_users(one)):
                 continue
             waiting += gc.get_referents(one)
-            if getattr(getattr(one, "dtype", None), "hasobject", False) is True and hasattr(one, "ravel"):
+            if _holds_objects(one):
                 waiting += list(one.ravel())  # an array does not show the garbage collector what it holds
         return None
+
+
+def _holds_objects(value: Any) -> bool:
+    """Whether a value is an array of objects; one that is none may answer with an error."""
+    try:
+        return getattr(getattr(value, "dtype", None), "hasobject", False) is True and hasattr(value, "ravel")
+    except Exception:
+        return False
 
 
 class _ForeignUnpickler(_PartialUnpickler):

@@ -25,6 +25,7 @@ from types import (
     BuiltinFunctionType,
     CellType,
     CodeType,
+    CoroutineType,
     FunctionType,
     GeneratorType,
     GetSetDescriptorType,
@@ -78,6 +79,7 @@ OF_SINGLETONS = (type(None), type(...), type(NotImplemented))
 VIEWS = ("keys", "values", "items")
 
 BUILT_IN: dict[type, Reduce] = {
+    object: library_patches.reduce_object,
     ModuleType: namespaces.reduce_module,
     duckdb_databases.Database: duckdb_connections.reduce_database,
     BuiltinFunctionType: library_patches.reduce_builtin,
@@ -94,6 +96,8 @@ BUILT_IN: dict[type, Reduce] = {
     re.Match: refusing.reduce_match,
     memoryview: refusing.reduce_memoryview,
     struct.Struct: refusing.reduce_struct,
+    refusing.CSV_WRITER: refusing.reduce_csv_writer,
+    **dict.fromkeys(map(type, (sys.version_info, sys.flags, sys.float_info)), refusing.reduce_of_sys),
     type(ctypes.Array): refusing.reduce_c_type,
     **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
     **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
@@ -109,6 +113,7 @@ BUILT_IN: dict[type, Reduce] = {
     json.scanner.make_scanner: descriptors.reduce_scanner,
     itertools.pairwise: iterators.reduce_pairwise,
     GeneratorType: generators.reduce_generator,
+    CoroutineType: generators.reduce_coroutine,
     contextvars.ContextVar: contexts.reduce_variable,
     contextvars.Context: contexts.reduce_context,
     contextvars.Token: contexts.refuse_token,
@@ -168,6 +173,10 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("builtins", "staticmethod", descriptors.reduce_method),
     ("contextlib", "_GeneratorContextManagerBase", generators.reduce_manager),
     ("types", "ModuleType", namespaces.reduce_module),
+    *(("ctypes", kind, refusing.reduce_c_data) for kind in ("_SimpleCData", "Structure", "Union", "Array")),
+    ("argparse", "_AttributeHolder", attributes.reduce_with_constants),
+    ("optparse", "Option", attributes.reduce_with_constants),
+    ("optparse", "OptionContainer", attributes.reduce_with_constants),
     ("logging", "Logger", refusing.reduce_logger),
     ("unittest.mock", "NonCallableMock", instances.reduce_mock),
     ("weakref", "ReferenceType", references.reduce_reference),
@@ -304,8 +313,8 @@ class Stream:
         self._special = reducers.special
         self.nans: WrittenNans | None = None
         """The NaN in it; None: there are none."""
-        # Functions and classes first: loading an instance may run them, by their names.
-        items = sorted(values.items(), key=lambda item: not isinstance(item[1], FunctionType | type))
+        # Functions and classes first: loading an instance may run them, by their names. (`isinstance` asks a proxy.)
+        items = sorted(values.items(), key=lambda item: not issubclass(type(item[1]), (FunctionType, type)))
         if reducers.with_nans.isdisjoint(values):
             self._write(items, reducers)
             if WRITTEN.search(self.data) is None:
@@ -403,22 +412,26 @@ class Stream:
 
 
 def _name_in(module: str, function: FunctionType) -> str | None:
-    """The variable of a module that is a function of another name; None if the module is kept itself."""
-    home = sys.modules[module]
-    if namespaces.is_made(home):
-        return None
-    return next((name for name, value in vars(home).items() if value is function), None)
+    """The variable of a module that is a function of another name."""
+    return next((name for name, value in vars(sys.modules[module]).items() if value is function), None)
 
 
 def _function(pickler: Any, value: Any) -> Any:
-    """A function by its name where it is found by it, else with its code and its globals."""
-    if cloudpickle()._should_pickle_by_reference(value):
+    """A function by its name where it is found by it, else with its code and its globals.
+
+    One of a cell that `functools.wraps` gave the name of what it replaces is found by that name in this process only.
+    """
+    of_cell = value.__globals__ is CurrentSession.main.__dict__
+    if not of_cell and cloudpickle()._should_pickle_by_reference(value):
         return NotImplemented
     pickler.by_value.add(id(value))
     pickler.has_code = True
     home = home_of(value)
-    if home not in (None, "__main__") and (name := _name_in(home, value)):
-        return find_sentinel, (home, name)  # a closure, of which its module keeps what it holds
+    if home not in (None, "__main__"):
+        if namespaces.is_made(sys.modules[home]):
+            home = None  # it comes with its module, which no import would find
+        elif name := _name_in(home, value):
+            return find_sentinel, (home, name)  # a closure, of which its module keeps what it holds
     if home is not None:
         return reduce_function(value, home)
     space = value.__globals__
@@ -459,6 +472,9 @@ def _reduce_named(pickler: Any, value: Any) -> Any:
     elif _ByName.has(value):
         reduced = NotImplemented
     else:
+        replaced = library_patches.reduce_replaced_class(value)
+        if replaced is not None:
+            return replaced
         reduced = cloudpickle().Pickler.reducer_override(pickler, value)
         if reduced is NotImplemented:
             _ByName.add(value)

@@ -1,5 +1,6 @@
 """Weak references: of cells' own classes, with something to call, and to what is gone; weak methods."""
 
+import gc
 import weakref
 from pickle import PicklingError
 from types import BuiltinMethodType, FunctionType, MethodType
@@ -32,14 +33,33 @@ def reduce_reference(_pickler: Any, reference: Any) -> Any:
     state = None if kind is weakref.ReferenceType else OBJECT.__getstate__(reference)
     if function is None:
         return (make, (kind, value), (None, state), None, None, fill) if state else (make, (kind, value))
+    return make, (kind, value, Called()), (called_of(function), state), None, None, fill
+
+
+def called_of(function: Any) -> Any:
+    """What a reference calls when its object goes.
+
+    Raises:
+        PicklingError: it is not known how to have that again.
+    """
     function = function.function if isinstance(function, Called) else function
     if (
         not isinstance(function, FunctionType | MethodType | BuiltinMethodType)
         or getattr(function, "__module__", "") == "weakref"
     ):
         raise PicklingError("a weakref that calls something when its object goes")
-    called = Called()
-    return make, (kind, value, called), (function, state), None, None, fill
+    return function
+
+
+def make_proxy(value: Any) -> Any:
+    """A weak proxy that will call something."""
+    return weakref.proxy(value, Called())
+
+
+def fill_proxy(proxy: Any, function: Any) -> None:
+    """Give it what it calls."""
+    called: Any = gc.get_referents(proxy)[0]
+    called.function = function
 
 
 def make(kind: Any, value: Any, called: Any = None) -> Any:

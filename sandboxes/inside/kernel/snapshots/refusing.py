@@ -1,8 +1,12 @@
 """Reducers for small objects that pickle does not support, and for objects that must not be pickled."""
 
+import _csv
 import datetime
+import gc
+import io
 import operator
 import os
+import sys
 import threading
 from pickle import PicklingError
 from typing import Any
@@ -44,6 +48,47 @@ def make_memoryview(base: Any, offset: int, size: int, format: str, shape: Any) 
 def reduce_struct(pickler: Any, value: Any) -> Any:
     """A compiled `struct` format."""
     return type(value), (value.format,)
+
+
+def reduce_c_data(pickler: Any, value: Any) -> Any:
+    """A number, structure or array of C: over the memory of a bytearray again, or a copy of its own memory."""
+    held = value._objects
+    parts = held.values() if isinstance(held, dict) else (held,)
+    view = next((one for one in parts if type(one) is memoryview), None)
+    if view is None:
+        return NotImplemented
+    base = view.obj
+    if type(base) is not bytearray:
+        raise PicklingError(f"an object of ctypes over the memory of a {type(base).__name__}")
+    return make_c_data, (type(value), base, sys.modules["ctypes"].addressof(value) - address(base))
+
+
+def make_c_data(kind: Any, base: bytearray, offset: int) -> Any:
+    """One over a part of some memory."""
+    return kind.from_buffer(base, offset)
+
+
+CSV_WRITER: type = type(_csv.writer(io.StringIO()))
+CSV = ("delimiter", "doublequote", "escapechar", "lineterminator", "quotechar", "quoting", "skipinitialspace", "strict")
+
+
+def reduce_csv_writer(pickler: Any, writer: Any) -> Any:
+    """A writer of csv, which remembers nothing but where and how it writes."""
+    writes = next((one for one in gc.get_referents(writer) if hasattr(one, "__self__")), None)
+    if writes is None or getattr(writes, "__name__", "") != "write":
+        raise PicklingError("a writer of csv to what does not say where it is")
+    return make_csv_writer, (writes.__self__, {name: getattr(writer.dialect, name) for name in CSV})
+
+
+def make_csv_writer(file: Any, how: dict[str, Any]) -> Any:
+    """A writer to a file."""
+    return _csv.writer(file, **how)
+
+
+def reduce_of_sys(pickler: Any, value: Any) -> Any:
+    """What the interpreter says of itself, which nobody can make: that of this process."""
+    name = next((name for name, one in vars(sys).items() if one is value), None)
+    return (getattr, (sys, name)) if name else NotImplemented
 
 
 def reduce_match(pickler: Any, match: Any) -> Any:

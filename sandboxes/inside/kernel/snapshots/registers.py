@@ -3,6 +3,7 @@
 import collections.abc
 import functools
 import operator
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -310,6 +311,47 @@ def _set_models(before: Any) -> None:
         sys.modules["pydantic._internal._generics"]._GENERIC_TYPES_CACHE[key] = kind
 
 
+def _extensions() -> Any:
+    return dict(sys.modules["copyreg"]._extension_registry) or None
+
+
+def _set_extensions(before: Any) -> None:
+    for (module, name), code in before.items():
+        sys.modules["copyreg"].add_extension(module, name, code)
+
+
+def _domains() -> Any:
+    library: Any = sys.modules["gettext"]
+    found = library._current_domain, dict(library._localedirs)
+    return None if found == ("messages", {}) else found
+
+
+def _set_domains(before: Any) -> None:
+    library: Any = sys.modules["gettext"]
+    domain, folders = before
+    for name, folder in folders.items():
+        library.bindtextdomain(name, folder)
+    library.textdomain(domain)
+
+
+def _zone_files() -> Any:
+    library: Any = sys.modules["zoneinfo._tzpath"]
+    return None if _usual_zone_files() == library.TZPATH else library.TZPATH
+
+
+@functools.cache
+def _usual_zone_files() -> Any:
+    """Where time zones are looked for when nobody has said anything."""
+    import sysconfig
+
+    told = os.environ.get("PYTHONTZPATH", sysconfig.get_config_var("TZPATH"))
+    return tuple(filter(os.path.isabs, str(told or "").split(os.pathsep)))
+
+
+def _set_zone_files(before: Any) -> None:
+    sys.modules["zoneinfo"].reset_tzpath(before)
+
+
 KEPT: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "virtual subclasses": ("_abc", _virtual_subclasses, _register_again),
     "reducers of copyreg": ("copyreg", _reducers, _set_reducers),
@@ -323,6 +365,9 @@ KEPT: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "overloads": ("typing", _overloads, _set_overloads),
     "patches of unittest.mock": ("unittest.mock", _patches, _set_patches),
     "generic models of pydantic": ("pydantic._internal._generics", _models, _set_models),
+    "extensions of copyreg": ("copyreg", _extensions, _set_extensions),
+    "domains of gettext": ("gettext", _domains, _set_domains),
+    "folders of time zones": ("zoneinfo._tzpath", _zone_files, _set_zone_files),
     **library_registers.OF_LIBRARIES,
 }
 """Name → the module that must be loaded, how it is read (None: nothing of a cell is in it), how it is put back."""

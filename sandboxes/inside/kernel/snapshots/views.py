@@ -8,6 +8,8 @@ from operator import is_
 from pickle import PicklingError
 from typing import Any
 
+from . import references
+
 VIEWS = ("keys", "values", "items")
 WAYS = [(which, backwards) for which in VIEWS for backwards in (False, True)]
 
@@ -62,11 +64,15 @@ def make_iterator(owner: Any, ordered: bool, which: str, backwards: bool, given:
 
 
 def reduce_proxy(pickler: Any, proxy: Any) -> Any:
-    """A read-only view of a dictionary; that of a class is left to whoever pickles classes."""
+    """A read-only view of a dictionary, or of the variables of a class."""
     owner = _owner(proxy)
-    if owner is None or dict.__contains__(owner, "__module__"):
+    if owner is None:
         return NotImplemented
-    return type(proxy), (owner,)
+    if not dict.__contains__(owner, "__module__"):
+        return type(proxy), (owner,)
+    # Only the class itself knows whose variables they are; few cells hold such a view.
+    kinds = [one for one in gc.get_referrers(owner) if issubclass(type(one), type) and _owner(vars(one)) is owner]
+    return (vars, (kinds[0],)) if len(kinds) == 1 else NotImplemented
 
 
 def _owner(view: Any) -> Any:
@@ -76,10 +82,14 @@ def _owner(view: Any) -> Any:
 
 def reduce_weak_proxy(pickler: Any, proxy: Any) -> Any:
     """A weak proxy of what is still there; pickle would take it for the object itself."""
-    value = weakref.ProxyType.__getattribute__(proxy, "__reduce_ex__").__self__
+    kind: Any = type(proxy)
+    value = kind.__getattribute__(proxy, "__reduce_ex__").__self__
     if not any(one is proxy for one in weakref.getweakrefs(value)):
         raise PicklingError("a weak proxy of an object that does not say which one it is")
-    return weakref.proxy, (value,)
+    called = gc.get_referents(proxy)  # it does not say itself what it calls when the object goes
+    if not called:
+        return weakref.proxy, (value,)
+    return references.make_proxy, (value,), references.called_of(called[0]), None, None, references.fill_proxy
 
 
 def reduce_weak(pickler: Any, mapping: Any) -> Any:
