@@ -17,6 +17,7 @@ from .cells import Cells, Interrupts
 from .earlier_steps import EarlierSteps
 from .output import Displays, Streams
 from .own_library import own_library
+from .shared_state import SharedState
 from .side_effects import SideEffectMonitor
 from .snapshots.interpreter_state import StartState
 from .standby import IDLE_SECONDS, ForkedStandby
@@ -101,6 +102,9 @@ class Session:
         packages.offer(self._root, network=network, proxy=proxy)
         self._start = StartState(inside)
         self._builtins = own_library().builtins
+        if self._standby.possible:
+            state = SharedState([self._root, *self._beside])
+            self._standby.shares = lambda: self._shares(state)
         os.register_at_fork(before=self._streams.flush, after_in_child=self._forked)
 
     def serve(self) -> NoReturn:
@@ -163,6 +167,13 @@ class Session:
         ]
         self._send("hello", {}, {"head": self._head, "files_changed": any(changed)})
         return True
+
+    def _shares(self, state: SharedState) -> bool:
+        """Whether a copy of this session would share what cells may change."""
+        descriptors, children = self._standby.own
+        looking = self._prover.child if self._prover is not None else 0
+        memory = [self._engine.window] if self._engine is not None else []
+        return state.is_there(descriptors | self._cells.descriptors, children | {looking}, memory)
 
     def _run(self, header: dict[str, Any], code: str, wanted: list[list[str]]) -> None:
         """Run a cell, and then the expressions of its answer: each is wanted as Python and its format."""

@@ -347,7 +347,8 @@ class FileTable:
             if entry.get("folder"):
                 os.makedirs(full, exist_ok=True)
                 os.chmod(full, 0o700)
-        for path, entry in wanted.items():
+        # A name that is another one's stands before it now and then: `a.txt` before `a/x`.
+        for path, entry in sorted(wanted.items(), key=lambda item: "same_as" in item[1]):
             full = os.path.join(self._root, path)
             if entry.get("tree"):
                 if not os.path.isdir(full):

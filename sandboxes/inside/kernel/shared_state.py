@@ -1,0 +1,108 @@
+"""Says whether a frozen copy of this process would be changed by what the process does afterwards.
+
+A copy has memory of its own, but shares all that lies outside of it: the place in an open file, and the file, which may
+be another one once the workspace is as it was; pipes and connections; memory that was mapped to be shared. And children
+are only the children of one. A session that has any of that is not kept in memory. It comes back from the store, which
+opens files anew and names what it lacks.
+"""
+
+import fcntl
+import mmap
+import os
+import re
+import stat
+import sys
+import threading
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+
+MAP = mmap.mmap
+HARMLESS = frozenset({"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"})
+OURS = ("anon_inode:[userfaultfd]", "/proc/")
+"""How the descriptors are called with which pages are tracked."""
+SHARED_MAP = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) (r.)[x-]s \S+ \S+ \d+ *(.*)$", re.MULTILINE)
+
+
+class SharedState:
+    """What this process shares with copies of itself, beside what it had when it began.
+
+    Args:
+        folders: Those of the session, whose files are brought back with a step.
+    """
+
+    def __init__(self, folders: Iterable[str]) -> None:
+        self._folders = tuple(os.path.join(os.path.realpath(folder), "") for folder in folders if folder)
+        self._first = {mark for mark in map(_mark, _descriptors()) if mark is not None}
+        self._maps = -1
+
+    def is_there(
+        self, descriptors: Collection[int], children: Collection[int], memory: Collection[tuple[int, int]]
+    ) -> bool:
+        """Whether there is any.
+
+        Args:
+            descriptors: Those that the kernel has opened since, and that copies may share.
+            children: Its own children.
+            memory: Where memory begins and ends that copies share on purpose.
+        """
+        return (
+            any(self._is_shared(number) for number in _descriptors() if number not in descriptors)
+            or not _children() <= set(children)
+            or self._has_shared_memory(memory)
+        )
+
+    def _is_shared(self, descriptor: int) -> bool:
+        try:
+            name, status = os.readlink(f"/proc/self/fd/{descriptor}"), os.fstat(descriptor)
+            mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
+        except OSError:  # it was the one with which descriptors were listed
+            return False
+        if name in HARMLESS or name.startswith(OURS) or (status.st_dev, status.st_ino) in self._first:
+            return False
+        # Libraries keep files of their own open, such as fonts, and look for the place each time that they read.
+        is_of_library = stat.S_ISREG(status.st_mode) and mode == os.O_RDONLY and not self._is_own(name)
+        return not is_of_library
+
+    def _is_own(self, path: str) -> bool:
+        return path.startswith(self._folders)
+
+    def _has_shared_memory(self, ours: Collection[tuple[int, int]]) -> bool:
+        """Whether memory is mapped that copies would share; the list of all maps is read only when there may be any."""
+        # Each map that Python has made counts for its type; those of compiled code are seen once they are used.
+        maps = sys.getrefcount(MAP)
+        if maps == self._maps and not _has_shared_pages():
+            return False
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:
+            found = SHARED_MAP.findall(file.read())
+        for start, end, access, path in found:
+            is_ours = any(first <= int(start, 16) and int(end, 16) <= last for first, last in ours)
+            if not is_ours and (access == "rw" or self._is_own(path)):
+                return True
+        self._maps = maps
+        return False
+
+
+def _descriptors() -> list[int]:
+    with suppress(OSError):
+        return [int(name) for name in os.listdir("/proc/self/fd")]
+    return []
+
+
+def _mark(descriptor: int) -> tuple[int, int] | None:
+    """What tells an open file from others, whatever its number."""
+    with suppress(OSError):
+        status = os.fstat(descriptor)
+        return status.st_dev, status.st_ino
+    return None
+
+
+def _children() -> set[int]:
+    with suppress(OSError), open(f"/proc/self/task/{threading.get_native_id()}/children", encoding="ascii") as file:
+        return set(map(int, file.read().split()))
+    return set()
+
+
+def _has_shared_pages() -> bool:
+    with open("/proc/self/status", encoding="utf-8", errors="replace") as file:
+        found = re.search(r"^RssShmem:\s+(\d+)", file.read(), re.MULTILINE)
+    return found is None or found[1] != "0"
