@@ -153,7 +153,8 @@ class Session:
             Whether this is the copy.
         """
         self._streams.flush()
-        before = [self._scan, *map(side_effects.Scan, self._beside if self._standby.possible else ())]
+        folders = [self._root, *self._beside] if self._standby.possible else []
+        before = [*map(side_effects.marks, folders)]
         if not self._standby.fork_copy(self._head if self._head == self._kept_step else ""):
             return False
         self._pid = os.getpid()
@@ -161,11 +162,14 @@ class Session:
             self._prover.woken()
         self._standby.wanted = True
         self._calls.forget()
-        after = map(side_effects.Scan, (self._root, *self._beside))
-        changed = [
-            not was.complete or bool(side_effects.changes(was, now)) for was, now in zip(before, after, strict=True)
-        ]
-        self._send("hello", {}, {"head": self._head, "files_changed": any(changed)})
+        now = side_effects.Scan(self._root)
+        changed = (
+            not self._scan.complete
+            or None in before
+            or bool(side_effects.changes(self._scan, now))
+            or before != [*map(side_effects.marks, folders)]
+        )
+        self._send("hello", {}, {"head": self._head, "files_changed": changed})
         return True
 
     def _shares(self, state: SharedState) -> bool:

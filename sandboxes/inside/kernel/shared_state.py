@@ -20,7 +20,7 @@ MAP = mmap.mmap
 HARMLESS = frozenset({"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"})
 OURS = ("anon_inode:[userfaultfd]", "/proc/")
 """How the descriptors are called with which pages are tracked."""
-SHARED_MAP = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) (r.)[x-]s \S+ \S+ \d+ *(.*)$", re.MULTILINE)
+SHARED_MAP = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) (r.)[x-]s \S+ \S+ (\d+) *(.*)$", re.MULTILINE)
 
 
 class SharedState:
@@ -33,7 +33,7 @@ class SharedState:
     def __init__(self, folders: Iterable[str]) -> None:
         self._folders = tuple(os.path.join(os.path.realpath(folder), "") for folder in folders if folder)
         self._first = {mark for mark in map(_mark, _descriptors()) if mark is not None}
-        self._maps = -1
+        self._maps = SharedMaps(self._folders)
 
     def is_there(
         self, descriptors: Collection[int], children: Collection[int], memory: Collection[tuple[int, int]]
@@ -60,26 +60,56 @@ class SharedState:
         if name in HARMLESS or name.startswith(OURS) or (status.st_dev, status.st_ino) in self._first:
             return False
         # Libraries keep files of their own open, such as fonts, and look for the place each time that they read.
-        is_of_library = stat.S_ISREG(status.st_mode) and mode == os.O_RDONLY and not self._is_own(name)
+        is_of_library = stat.S_ISREG(status.st_mode) and mode == os.O_RDONLY and not name.startswith(self._folders)
         return not is_of_library
 
-    def _is_own(self, path: str) -> bool:
-        return path.startswith(self._folders)
-
     def _has_shared_memory(self, ours: Collection[tuple[int, int]]) -> bool:
-        """Whether memory is mapped that copies would share; the list of all maps is read only when there may be any."""
+        """Whether memory is mapped that copies would share."""
+        return any(
+            (one.is_writable or one.path.startswith(self._folders))
+            and not any(start <= one.start and one.end <= end for start, end in ours)
+            for one in self._maps.now()
+        )
+
+
+class SharedMaps:
+    """The memory of this process that others may have, too, and files that are written by writing to it.
+
+    Args:
+        folders: Where such files are the session's.
+    """
+
+    def __init__(self, folders: tuple[str, ...]) -> None:
+        self._folders = folders
+        self._known = -1
+
+    def now(self) -> "list[SharedMap]":
+        """All of it; none where it is known that there is none of the session's."""
         # Each map that Python has made counts for its type; those of compiled code are seen once they are used.
-        maps = sys.getrefcount(MAP)
-        if maps == self._maps and not _has_shared_pages():
-            return False
-        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:
-            found = SHARED_MAP.findall(file.read())
-        for start, end, access, path in found:
-            is_ours = any(first <= int(start, 16) and int(end, 16) <= last for first, last in ours)
-            if not is_ours and (access == "rw" or self._is_own(path)):
-                return True
-        self._maps = maps
-        return False
+        count = sys.getrefcount(MAP)
+        if count == self._known and not _has_shared_pages():
+            return []
+        try:
+            with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:
+                found = [SharedMap(*found.groups()) for found in SHARED_MAP.finditer(file.read())]
+        except OSError:
+            return []
+        if not any(one.is_writable or one.path.startswith(self._folders) for one in found):
+            self._known = count
+        return found
+
+    def written_files(self) -> set[int]:
+        """The inodes of files whose times need not tell that they are written."""
+        return {one.inode for one in self.now() if one.is_writable and one.inode}
+
+
+class SharedMap:
+    """Such memory, as a line of the list of all maps has it."""
+
+    def __init__(self, start: str, end: str, access: str, inode: str, path: str) -> None:
+        self.start, self.end = int(start, 16), int(end, 16)
+        self.is_writable = access == "rw"
+        self.inode, self.path = int(inode), path
 
 
 def _descriptors() -> list[int]:
@@ -103,6 +133,7 @@ def _children() -> set[int]:
 
 
 def _has_shared_pages() -> bool:
-    with open("/proc/self/status", encoding="utf-8", errors="replace") as file:
+    found = None
+    with suppress(OSError), open("/proc/self/status", encoding="utf-8", errors="replace") as file:
         found = re.search(r"^RssShmem:\s+(\d+)", file.read(), re.MULTILINE)
     return found is None or found[1] != "0"

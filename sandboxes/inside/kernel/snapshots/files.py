@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ..packages import FOLDER
+from ..shared_state import SharedMaps
 from .blobs import CHUNK, Blobs, Spool
 
 UNIT = re.compile(re.escape(FOLDER) + r"/[^/]+/[^/]+/site-packages/[^/]+")
@@ -191,6 +192,8 @@ class FileTable:
         self._seen: dict[str, tuple[Key, int, list[str]]] = {}
         self._sizes: dict[str, int] = {}
         self._trees = Trees()
+        self._maps = SharedMaps((os.path.join(root, ""),))
+        self._mapped: set[int] = set()
 
     def sizes(self) -> dict[str, int]:
         """The sizes of the files that the last snapshot came to."""
@@ -233,6 +236,7 @@ class FileTable:
         found: dict[str, Entry] = {}
         seen: dict[str, tuple[Key, int, list[str]]] = {}
         self._sizes = {}
+        self._mapped = self._maps.written_files()
         inodes: dict[tuple[int, int], str] = {}
         for path, status in self._walk("", lost):
             full = os.path.join(self._root, path)
@@ -317,7 +321,8 @@ class FileTable:
         self._sizes[path] = status.st_size
         before = self._seen.get(path)
         key = _key(status)
-        if before is not None and before[0] == key and key[1] + RACY_NS < before[1] and key[2] + RACY_NS < before[1]:
+        is_known = before is not None and before[0] == key and status.st_ino not in self._mapped
+        if before is not None and is_known and key[1] + RACY_NS < before[1] and key[2] + RACY_NS < before[1]:
             seen[path] = before
             chunks = before[2]
         else:
