@@ -13,19 +13,22 @@ from tests.random_programs.running import Report, try_session
 
 TOGETHER = 50
 """Programs of one session."""
+ON_A_PATH = 4
+"""Programs of one session that goes back and on: with many, one of them has threads, and nothing comes from memory."""
 
 
 async def run(programs: int, seed: int, *, parallel: int, only: str, program: int | None, paths: bool) -> Report:
     """Run programs, many to a session."""
     report, tell, attempt = Report(), sys.stdout.write, try_path if paths else try_session
-    seeds = [only] if only else [f"{seed}-{number}" for number in range(-(-programs // TOGETHER))]
+    together = ON_A_PATH if paths else TOGETHER
+    seeds = [only] if only else [f"{seed}-{number}" for number in range(-(-programs // together))]
     places = asyncio.Semaphore(parallel)
     with tempfile.TemporaryDirectory(prefix="stepwell-cache-") as cache:
 
         async def one(name: str) -> None:
             async with places:
                 try:
-                    found = await attempt(name, Path(cache), TOGETHER, only=program)
+                    found = await attempt(name, Path(cache), together, only=program)
                 except Exception as error:
                     tell(f"seed {name}: {type(error).__name__}: {str(error)[:2000]}\n")
                     raise
@@ -47,9 +50,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
     parser.add_argument("--session", default="", help="Only the session of this seed, as a difference names it.")
     parser.add_argument("--program", type=int, help="Only this program of each session: the 19 of `p19c_`.")
-    parser.add_argument(
-        "--paths", action="store_true", help="Go back and on, by memory and by the store, and get killed."
-    )
+    parser.add_argument("--paths", action="store_true", help="Go back and on along random paths.")
     options = parser.parse_args()
     tell = sys.stdout.write
     tell(f"seed {options.seed}\n")

@@ -48,7 +48,8 @@ class Difference:
 
     def __str__(self) -> str:
         return (
-            f"seed {self.seed}: {self.where}: {self.thing.feature.name} ({self.thing.prefix})\n  {self.asked}\n  - {self.before[:700]}\n  + {self.after[:700]}\n"
+            f"seed {self.seed}: {self.where}: {self.thing.feature.name} ({self.thing.prefix})\n"
+            f"  {self.asked}\n  - {self.before[:700]}\n  + {self.after[:700]}\n"
             + "\n".join(f"    {line}" for line in self.history)
         )
 

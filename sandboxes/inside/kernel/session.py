@@ -68,6 +68,8 @@ class Session:
         self._head = ""
         self._run_id = ""
         self._number = 0
+        self._changes = 0
+        """How often variables were changed by request; the host counts, too, and takes no copy that is behind."""
         self._folders = {"spool": spool, "blobs": blobs, "cloudpickle": cloudpickle}
         self._engine: Any = None
         self._prover: Any = None
@@ -169,7 +171,7 @@ class Session:
             or bool(side_effects.changes(self._scan, now))
             or before != [*map(side_effects.marks, folders)]
         )
-        self._send("hello", {}, {"head": self._head, "files_changed": changed})
+        self._send("hello", {}, {"head": self._head, "files_changed": changed, "changes": self._changes})
         return True
 
     def _shares(self, state: SharedState) -> bool:
@@ -183,6 +185,7 @@ class Session:
         """Run a cell, and then the expressions of its answer: each is wanted as Python and its format."""
         if self._standby.due and self._freeze():
             return  # this is the copy, woken long after: the original has run that cell
+        self._changes += 1
         self._run_id, self._head = str(header.get("id", "")), ""
         number = self._number = int(header.get("number", 0))
         if self._prover is not None:
@@ -242,6 +245,7 @@ class Session:
         self._send("snapshot", answer)
 
     def _restore(self, header: dict[str, Any]) -> None:
+        self._changes += 1
         self._run_id, self._head = str(header.get("id", "")), ""
         snapshot, answer = str(header.get("snapshot", "")), dict[str, Any]()
         self._interrupts.forget()
@@ -261,6 +265,7 @@ class Session:
 
     def _rebuild(self, kind: str, header: dict[str, Any], asked: dict[str, Any]) -> None:
         """Say what has to run for lost variables, or make them again."""
+        self._changes += kind == "rebuild"
         self._run_id, answer = str(header.get("id", "")), dict[str, Any]()
         self._interrupts.forget()
 
