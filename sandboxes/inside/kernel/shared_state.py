@@ -13,7 +13,7 @@ import re
 import stat
 import sys
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 
 MAP = mmap.mmap
@@ -33,7 +33,7 @@ class SharedState:
     def __init__(self, folders: Iterable[str]) -> None:
         self._folders = tuple(os.path.join(os.path.realpath(folder), "") for folder in folders if folder)
         self._first = {mark for mark in map(_mark, _descriptors()) if mark is not None}
-        self._maps = SharedMaps(self._folders)
+        self._maps = SharedMaps()
 
     def is_there(
         self, descriptors: Collection[int], children: Collection[int], memory: Collection[tuple[int, int]]
@@ -65,42 +65,41 @@ class SharedState:
 
     def _has_shared_memory(self, ours: Collection[tuple[int, int]]) -> bool:
         """Whether memory is mapped that copies would share."""
-        return any(
-            (one.is_writable or one.path.startswith(self._folders))
-            and not any(start <= one.start and one.end <= end for start, end in ours)
-            for one in self._maps.now()
-        )
+
+        def matters(one: SharedMap) -> bool:
+            if any(start <= one.start and one.end <= end for start, end in ours):
+                return False
+            return one.is_writable or one.path.startswith(self._folders)
+
+        return bool(self._maps.now(matters, _shared_pages()))
 
 
 class SharedMaps:
-    """The memory of this process that others may have, too, and files that are written by writing to it.
+    """Knows which memory of this process others may have, too; files may be written by writing to it."""
 
-    Args:
-        folders: Where such files are the session's.
-    """
+    def __init__(self) -> None:
+        self._known: tuple[int, str] | None = None
+        """The signs at which there was none that matters."""
 
-    def __init__(self, folders: tuple[str, ...]) -> None:
-        self._folders = folders
-        self._known = -1
+    def now(self, matters: "Callable[[SharedMap], bool]", pages: str = "") -> "list[SharedMap]":
+        """Those that matter. The list of all maps, which takes 2 ms, is read only when there may be new ones.
 
-    def now(self) -> "list[SharedMap]":
-        """All of it; none where it is known that there is none of the session's."""
-        # Each map that Python has made counts for its type; those of compiled code are seen once they are used.
-        count = sys.getrefcount(MAP)
-        if count == self._known and not _has_shared_pages():
+        Args:
+            matters: The same each time.
+            pages: How much of them is used, which tells of those that compiled code has made; each that Python has made
+                counts for its type.
+        """
+        signs = sys.getrefcount(MAP), pages
+        if signs == self._known:
             return []
         try:
             with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:
-                found = [SharedMap(*found.groups()) for found in SHARED_MAP.finditer(file.read())]
+                found = [SharedMap(*line.groups()) for line in SHARED_MAP.finditer(file.read())]
         except OSError:
             return []
-        if not any(one.is_writable or one.path.startswith(self._folders) for one in found):
-            self._known = count
+        found = [one for one in found if matters(one)]
+        self._known = None if found else signs
         return found
-
-    def written_files(self) -> set[int]:
-        """The inodes of files whose times need not tell that they are written."""
-        return {one.inode for one in self.now() if one.is_writable and one.inode}
 
 
 class SharedMap:
@@ -132,8 +131,9 @@ def _children() -> set[int]:
     return set()
 
 
-def _has_shared_pages() -> bool:
-    found = None
+def _shared_pages() -> str:
+    """Memory that is shared and no file, in kB."""
     with suppress(OSError), open("/proc/self/status", encoding="utf-8", errors="replace") as file:
         found = re.search(r"^RssShmem:\s+(\d+)", file.read(), re.MULTILINE)
-    return found is None or found[1] != "0"
+        return found[1] if found is not None else ""
+    return ""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ..packages import FOLDER
-from ..shared_state import SharedMaps
+from ..shared_state import SharedMap, SharedMaps
 from .blobs import CHUNK, Blobs, Spool
 
 UNIT = re.compile(re.escape(FOLDER) + r"/[^/]+/[^/]+/site-packages/[^/]+")
@@ -192,8 +192,13 @@ class FileTable:
         self._seen: dict[str, tuple[Key, int, list[str]]] = {}
         self._sizes: dict[str, int] = {}
         self._trees = Trees()
-        self._maps = SharedMaps((os.path.join(root, ""),))
+        self._maps = SharedMaps()
         self._mapped: set[int] = set()
+        """The inodes of files whose times need not tell that they are written."""
+
+    def _is_written(self, mapped: SharedMap) -> bool:
+        """Whether a file of the folder is written by writing to memory."""
+        return mapped.is_writable and is_below(self._root, mapped.path)
 
     def sizes(self) -> dict[str, int]:
         """The sizes of the files that the last snapshot came to."""
@@ -236,7 +241,7 @@ class FileTable:
         found: dict[str, Entry] = {}
         seen: dict[str, tuple[Key, int, list[str]]] = {}
         self._sizes = {}
-        self._mapped = self._maps.written_files()
+        self._mapped = {one.inode for one in self._maps.now(self._is_written)}
         inodes: dict[tuple[int, int], str] = {}
         for path, status in self._walk("", lost):
             full = os.path.join(self._root, path)
