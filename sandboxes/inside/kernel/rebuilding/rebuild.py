@@ -68,7 +68,7 @@ class ReachableObjects:
         if kind in LEAVES:
             return []
         if kind is BuiltinFunctionType:  # that of a writer of csv is the method of a file
-            return [value.__self__]
+            return [] if isinstance(value.__self__, ModuleType) else [value.__self__]
         numpy = sys.modules.get("numpy")
         if numpy is not None and issubclass(kind, numpy.ndarray):
             inside = value.ravel().tolist() if value.dtype.hasobject and value.dtype.names is None else []
