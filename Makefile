@@ -61,8 +61,8 @@ chaos: .venv/ready  ## Disturb and resume analyses until FAULTS (1000) faults we
 
 PROGRAMS ?= 1000
 
-programs: .venv/ready  ## Run PROGRAMS (1000) random programs, restored at random steps, and compare; SEED=… repeats a choice
-	@$(BIN)/python -m tests.random_programs --programs $(PROGRAMS) $(if $(SEED),--seed $(SEED))
+programs: .venv/ready  ## Run PROGRAMS (1000) random programs, restored at random steps, and compare; SEED=… repeats a choice; PATHS=1 goes back and on
+	@$(BIN)/python -m tests.random_programs --programs $(PROGRAMS) $(if $(SEED),--seed $(SEED)) $(if $(PATHS),--paths)
 
 aegra: .venv/ready  ## Three Aegra servers (installed beside, needs Python 3.12) on PostgreSQL, Valkey and S3
 	@$(BIN)/pytest -q -m aegra tests/integration/test_aegra.py

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from sandboxes.base import workspace_path
+from sandboxes.base import SandboxLostError, workspace_path
 from sandboxes.host.reading import SMALL, UnreadableError, read_json
 from sandboxes.rebuilding import BrokenOff, RebuildPlan
 from sandboxes.results import (
@@ -205,12 +205,19 @@ def look(said: dict[str, Any]) -> LookTaken:
     return LookTaken(state)
 
 
-def files_brought(said: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """Whether a session's files are those of a step: `done` and its variables, or `lacks` and the blobs it needs."""
-    state = _text(said.get("state"), 20)
-    if state == "done":
-        return state, tuple(_text(name, 100) for name in _list(said.get("restored")) if isinstance(name, str))
-    return state, tuple(name for name in map(_hash, _list(said.get("names"))[:MAX_NEEDED]) if name)
+def files_brought(said: dict[str, Any]) -> RestoredSession | tuple[str, ...]:
+    """What there is once a session's files are those of a step; or, first, the blobs that it needs for that.
+
+    Raises:
+        SandboxLostError: neither.
+    """
+    match _text(said.get("state"), 20):
+        case "done":
+            names = tuple(_text(name, 100) for name in _list(said.get("restored")) if isinstance(name, str))
+            return RestoredSession(restored=names, lost=_lost(said))
+        case "lacks":
+            return tuple(name for name in map(_hash, _list(said.get("names"))[:MAX_NEEDED]) if name)
+    raise SandboxLostError("The files of the step could not be brought back.")
 
 
 def trial(said: dict[str, Any]) -> TrialRestore:

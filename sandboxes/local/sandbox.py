@@ -290,26 +290,24 @@ class LocalSandbox(KernelSandbox[Session]):
                 return None
             self._snapshot = SessionSnapshot()
             try:
-                names = await self._bring_files(snapshot, lay_out)
+                restored = await self._bring_files(snapshot, lay_out)
             except BaseException:
                 await self._drop()
                 raise
             self._snapshot = SessionSnapshot(snapshot, stored=True, complete=complete)
         self._lease.mark_idle()
-        return RestoredSession(restored=names)
+        return restored
 
     def _session_lives(self) -> bool:
         return self._session is not None and self._session.alive
 
-    async def _bring_files(self, snapshot: str, lay_out: Callable[[Sequence[str]], Awaitable[None]]) -> tuple[str, ...]:
-        """Make the files as the step has them; the names of its variables."""
+    async def _bring_files(self, snapshot: str, lay_out: Callable[[Sequence[str]], Awaitable[None]]) -> RestoredSession:
+        """Make the files as the step has them; its variables, and the files that it lacks."""
         for _ in range(MAX_LAID_OUT):
-            state, names = replies.files_brought(await self._ask("files", {"snapshot": snapshot}))
-            if state == "done":
-                return names
-            if state != "lacks":
-                break
-            await lay_out(names)
+            brought = replies.files_brought(await self._ask("files", {"snapshot": snapshot}))
+            if isinstance(brought, RestoredSession):
+                return brought
+            await lay_out(brought)
         raise SandboxLostError("The files of the step could not be brought back.")
 
     @override

@@ -23,6 +23,8 @@ BEGIN_SECONDS = 10.0
 """How soon after a cell a kernel begins with its snapshot; background threads may hold it up for a while."""
 MAX_UNASKED = 1_000
 """Frames that are taken in while nothing was asked."""
+CHANGING = frozenset({"restore", "rebuild"})
+"""Requests, beside cells, that change variables."""
 END_SECONDS = 2.0
 """How long a process may take to end once its connection is closed, and a standby to go on."""
 
@@ -50,6 +52,8 @@ class Session:
             else:
                 connection.listener.close()
         self._cell: RunningCell | None = None
+        self._changes = 0
+        """How often variables were changed by request, as the kernel counts."""
         self._hello: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._discarded = False
         self._unasked = 0
@@ -128,6 +132,7 @@ class Session:
         order = cell.order(request)
         if isinstance(order, CellResult):
             return order
+        self._changes += 1
         data = self._offer.frame(request.functions) + order
         cell.calls = Calls(
             request.functions, lambda header, body: self._connection.send(frames.pack({**header, "id": cell.id}, body))
@@ -177,6 +182,7 @@ class Session:
             ProtocolError: `body` is too large.
             SandboxLostError: it ended, or had to be ended because it did not answer.
         """
+        self._changes += request.kind in CHANGING
         cell = self._cell = RunningCell(None, request.answer)
         self._listen(cell)
         self._process.busy(True)
@@ -273,7 +279,10 @@ class Session:
             return None
         if (cell.calls is not None and not await cell.calls.close(seconds=0.0)) or self._connection.busy:
             return None  # half a frame is on its way, and nobody would know where the next one begins
-        return await self._wake()
+        before = self._changes - 1
+        hello = await self._wake()
+        # Of a session that has threads by now, or to which cells came one after the other, the last copy is too old.
+        return hello if self._changes == before else None
 
     async def _wake(self) -> dict[str, Any] | None:
         """Wake the copy that was spared; what it said."""
@@ -286,7 +295,11 @@ class Session:
         ends = (self._hello, self._connection.broken, self._process.exited)
         await asyncio.wait(ends, timeout=END_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         self._watch_exit()
-        return self._hello.result() if self._hello.done() else None
+        if not self._hello.done():
+            return None
+        hello = self._hello.result()
+        self._changes = changes if isinstance(changes := hello.get("changes"), int) else -1
+        return hello
 
     async def return_to(self, step: str) -> bool:
         """Have the frozen copy of an earlier step go on in the place of the session, if there is one.

@@ -128,6 +128,38 @@ async def test_what_cannot_be_read_says_why(thread: Thread) -> None:
     )
 
 
+async def test_what_holds_a_file_has_that_of_the_step(thread: Thread) -> None:
+    """Maps, open files and databases lead to copies: what is done to them changes no file of now."""
+    await thread.prints("""
+        import os, sqlite3
+        import numpy as np
+        m = np.memmap("m", dtype="i8", mode="w+", shape=(5,)); m[:] = 1
+        f = open("f", "w"); f.write("one"); f.flush()
+        db = sqlite3.connect("db"); db.execute("pragma journal_mode = wal"); db.execute("create table t (x)")
+        home = open(os.path.expanduser("~/h"), "w+"); home.write("h"); home.flush()
+    """)
+    await thread.prints("""
+        m[:] = 2; m.flush(); f.write("two"); f.flush(); db.execute("insert into t values (1)"); db.commit()
+        home.write("i"); home.flush()
+    """)
+    seen = """
+        old = steps[1]
+        print(old["m"].sum(), old["f"].tell(), old["db"].execute("select * from t").fetchall())
+        print(old["home"].seek(0), old["home"].read())
+        old["m"][:] = 9
+        for change in (lambda: old["f"].write("three"), lambda: old["db"].execute("insert into t values (2)")):
+            try:
+                change()
+            except (OSError, sqlite3.OperationalError) as error:
+                print(type(error).__name__)
+        print(m.sum(), open("f").read(), db.execute("select * from t").fetchall(), steps[1]["m"] is old["m"])
+        print(steps[2]["m"].sum(), steps[2]["db"].execute("select * from t").fetchall(), steps[2]["f"].tell())
+    """
+    assert await thread.prints(seen) == (
+        "5 3 []\n0 h\nUnsupportedOperation\nOperationalError\n10 onetwo [(1,)] True\n10 [(1,)] 6\n"
+    )
+
+
 async def test_a_session_without_steps_says_so(sandbox: Sandbox) -> None:
     result = await sandbox.run("steps[1]", number=1, timeout=60.0)
     assert result.error is not None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.random_programs.paths import try_path
 from tests.random_programs.running import try_session
 from tests.random_programs.writing import FEATURES, Session, write_session
 
@@ -15,6 +16,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 async def test_restored_programs_run_on_as_they_would_have(cache: Path) -> None:
     report = await try_session("suite", cache, programs=12, restores=2)
+    assert [str(one) for one in report.differences] == []
+    assert report.answers > 100
+
+
+async def test_programs_that_go_back_and_on_say_the_same_whatever_the_path(cache: Path) -> None:
+    report = await try_path("suite", cache, programs=3, moves=12)
     assert [str(one) for one in report.differences] == []
     assert report.answers > 100
 

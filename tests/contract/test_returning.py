@@ -22,6 +22,36 @@ COPIES = 2
 NO_LIMITS = Limits()
 FROZEN = 0.3
 """Seconds after which a session has been copied."""
+SHARED = (
+    (
+        "f = open('outputs/log', 'w'); f.write('1'); f.flush()",
+        "f.write('2'); f.flush()",
+        "open('outputs/log').read(), f.tell(), os.path.samestat(os.fstat(f.fileno()), os.stat('outputs/log'))",
+        "('1', 1, True)",
+    ),
+    (
+        "open('outputs/rows', 'w').write('0123456789' * 9_000); f = open('outputs/rows'); f.read(5)",
+        "f.read(50_000)",
+        "f.read(3), len(f.read())",
+        "('567', 89992)",
+    ),
+    (
+        "f = np.memmap('outputs/map', dtype='i8', mode='w+', shape=(9,)); f[:] = 1",
+        "f[:] = 7",
+        "int(f.sum()), int(np.fromfile('outputs/map', 'i8').sum())",
+        "(9, 9)",
+    ),
+    (
+        "f = sqlite3.connect('outputs/db'); f.execute('create table t (x)')",
+        "f.execute('insert into t values (1)'); f.commit()",
+        "f.execute('select * from t').fetchall()",
+        "[]",
+    ),
+    ("f = mmap.mmap(-1, 10)", "f[:3] = b'abc'", "f[:3]", "lost"),
+    ("f = socket.socketpair()", "f[0].send(b'1')", "f[1].recv(1)", "lost"),
+    ("f = subprocess.Popen(['sleep', '100'])", "f.kill(); f.wait()", "f.poll()", "lost"),
+)  # fmt: skip
+"""What a copy would share with the session: how it is made, changed and shown, and what is shown."""
 LEVELS = ["namespaces", pytest.param("bwrap", marks=pytest.mark.slow), pytest.param("landlock", marks=pytest.mark.slow)]
 GENERATOR = "left = (number for number in range(9)); rows = []"
 """A generator cannot be pickled: only a copy has it."""
@@ -118,7 +148,9 @@ async def test_steps_of_another_branch_stay_too(tmp_path: Path, cache: Path) -> 
 async def test_many_branches_begin_at_one_step_though_nobody_waits(tmp_path: Path, cache: Path, level: str) -> None:
     """What each writes, into variables, arrays and files, shows in no other; the step stays in memory all the time."""
     async with thread(tmp_path, cache, level=level) as life:
-        first = await life.step(f"import numpy as np; {GENERATOR}; kept = np.zeros(3 << 20); open('outputs/a', 'w')")
+        first = await life.step(
+            f"import numpy as np; {GENERATOR}; kept = np.zeros(3 << 20); open('outputs/a', 'w').close()"
+        )
         await life.step("rows.append('origin'); kept += 9; open('outputs/a', 'a').write('origin')")
         for number in range(1, 5):
             back = await life.back(first)
@@ -268,3 +300,43 @@ async def test_a_copy_that_is_killed_while_it_takes_over_is_no_loss(tmp_path: Pa
                 await going
             await life.back(first)  # it may have been killed once it had taken over
             assert printed(await life.run("print(rows, open('outputs/a').read())")) == "[1] one\n"
+
+
+async def test_what_a_copy_would_share_comes_from_the_store(tmp_path: Path, cache: Path) -> None:
+    """Files, pipes, memory and children are the same for a session and its copies: later cells change them in both."""
+    async with thread(tmp_path, cache) as life:
+        await life.step("import os, mmap, socket, sqlite3, subprocess; import numpy as np")
+        for made, changed, shown, expected in SHARED:
+            step = await life.step(made)
+            await life.step(changed)
+            lost = (await life.back(step)).lost
+            seen = printed(await life.run(f"print(({shown}) if 'f' in globals() else 'lost')"))
+            assert (seen, [one.name for one in lost]) == (f"{expected}\n", ["f"] * (expected == "lost")), made
+            await life.step("f = None")
+
+
+async def test_a_killed_cell_leaves_nothing_that_its_copy_took_over(tmp_path: Path, cache: Path) -> None:
+    """Links, folders, permissions and contents with the same size and time are changes, too."""
+    shown = "os.listdir('outputs'), os.readlink('link'), os.stat('a').st_mode & 0o777, open('a').read()"
+    async with thread(tmp_path, cache) as life:
+        step = await life.step("import os; os.symlink('a', 'link'); open('a', 'w').write('aa'); os.utime('a', (5, 5))")
+        before = printed(await life.run(f"print({shown})"))
+        for change in (
+            "os.makedirs('outputs/new')",
+            "os.remove('link'); os.symlink('b', 'link')",
+            "os.chmod('a', 0o600)",
+            "open('a', 'r+').write('bb'); os.utime('a', (5, 5))",
+        ):
+            await life.back(step)
+            await asyncio.sleep(FROZEN)
+            assert (await life.run(f"{change}; os.kill(os.getpid(), 9)")).recovered == "files", change
+            await life.back(step)
+            assert printed(await life.run(f"print({shown})")) == before, change
+
+
+async def test_files_that_could_not_be_kept_are_named_again(tmp_path: Path, cache: Path) -> None:
+    async with thread(tmp_path, cache) as life:
+        step = await life.step("import os; os.symlink('/etc', 'outputs/out'); left = (n for n in 'ab')")
+        await life.step("os.remove('outputs/out')")
+        assert [(one.name, one.type) for one in (await life.back(step)).lost] == [("outputs/out", "file")]
+        assert printed(await life.run("print(next(left), os.listdir('outputs'))")) == "a []\n"

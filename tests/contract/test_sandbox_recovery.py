@@ -119,6 +119,26 @@ async def test_so_do_files_beside_the_workspace(sandboxes: Sandboxes) -> None:
     assert result.recovered == "files"
 
 
+THREAD = "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()"
+
+
+@pytest.mark.parametrize(("code", "pause"), [(THREAD, FROZEN), ("pass", 0.0)])
+async def test_a_copy_from_before_an_earlier_cell_does_not_take_over(
+    tmp_path: Path, cache: Path, code: str, pause: float
+) -> None:
+    """There is no newer one of a session that has threads by now, or to which the next cell came at once."""
+    async with Sandboxes(tmp_path / "sandboxes", cache=cache, copies=1) as opened:
+        sandbox = await opened.open("local", "dying")
+        fine(await sandbox.run("import os\nx = [1]", number=1, timeout=60.0, head="one"))
+        await sandbox.snapshot(limit_bytes=1 << 30)  # that of a step stays
+        await asyncio.sleep(FROZEN)
+        fine(await sandbox.run(f"x.append(2); {code}", number=2, timeout=60.0, head="two"))
+        await asyncio.sleep(pause)
+        result = await sandbox.run("os.kill(os.getpid(), 9)", number=3, timeout=60.0, head="three")
+        assert (result.status, result.recovered, sandbox.head) == ("killed", "", "")
+        assert result.note.endswith("variables are lost")
+
+
 async def test_a_session_with_threads_is_not_copied(sandboxes: Sandboxes) -> None:
     life = Life(await sandboxes.open("local", "dying"))
     fine(

@@ -122,3 +122,29 @@ async def test_renamed_files_cost_nothing_and_stale_bytecode_does_not_come_betwe
     await steps.sandbox.restore(first.id)
     assert await steps.run("print(tool.V, os.path.exists('a.bin'))") == "1 True\n"
     assert os.sep == "/"
+
+
+async def test_two_names_of_one_file_come_back_whichever_is_met_first(steps: Steps) -> None:
+    """In a table of files `a.txt` stands before `a/x`; whoever walks through the folders meets `a/x` first."""
+    await steps.run("""
+        import os
+        os.makedirs("a"); open("a/x", "w").write("1"); os.link("a/x", "a.txt")
+    """)
+    await steps.take_up()
+    assert (
+        await steps.run("open('a.txt', 'a').write('2'); print(open('a/x').read(), os.stat('a/x').st_nlink)") == "12 2\n"
+    )
+
+
+async def test_what_is_written_into_a_mapped_file_is_kept(steps: Steps) -> None:
+    """Its times change with the first write to a page only, and later ones would be missed."""
+    await steps.run("""
+        import mmap
+        file = open("mapped", "w+b"); file.write(bytes(9_000)); file.flush(); m = mmap.mmap(file.fileno(), 9_000); m[0] = 1
+    """)
+    for _ in range(10):  # until the file counts as one that nobody writes just now
+        await steps.keep()
+    await steps.run("m[0] = 2")
+    kept = await steps.keep()
+    await steps.take_up_at(kept.id)
+    assert await steps.run("print(open('mapped', 'rb').read(1))") == "b'\\x02'\n"

@@ -219,6 +219,13 @@ async def test_what_shares_something_that_comes_out_otherwise_is_lost(thread: Th
     assert await thread.cell("print(shared == [known], 'noise' in globals(), next(other))") == "True False b\n"
 
 
+async def test_what_holds_only_a_method_of_a_file_shares_the_file(thread: Thread) -> None:
+    """A writer of csv has a bound `write` and nothing else of it."""
+    await thread.cell("import csv; f = open('a.csv', 'w'); w = csv.writer(f); w.writerow([1]); f.flush()")
+    assert (await thread.come_back()).rebuilt == {"w": (1,)}
+    assert await thread.cell("w.writerow([2]); f.flush(); print(open('a.csv').read().split())") == "['1', '2']\n"
+
+
 async def test_what_is_of_another_type_or_not_there_is_lost(thread: Thread) -> None:
     once = str(thread.folder / "once")
     await thread.cell(f"import os\nkind = 3 if os.path.exists({once!r}) else (i for i in 'a')")

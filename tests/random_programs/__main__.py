@@ -8,23 +8,27 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.random_programs.paths import try_path
 from tests.random_programs.running import Report, try_session
 
 TOGETHER = 50
 """Programs of one session."""
+ON_A_PATH = 4
+"""Programs of one session that goes back and on: with many, one of them has threads, and nothing comes from memory."""
 
 
-async def run(programs: int, seed: int, *, parallel: int, only: str, program: int | None) -> Report:
+async def run(programs: int, seed: int, *, parallel: int, only: str, program: int | None, paths: bool) -> Report:
     """Run programs, many to a session."""
-    report, tell = Report(), sys.stdout.write
-    seeds = [only] if only else [f"{seed}-{number}" for number in range(-(-programs // TOGETHER))]
+    report, tell, attempt = Report(), sys.stdout.write, try_path if paths else try_session
+    together = ON_A_PATH if paths else TOGETHER
+    seeds = [only] if only else [f"{seed}-{number}" for number in range(-(-programs // together))]
     places = asyncio.Semaphore(parallel)
     with tempfile.TemporaryDirectory(prefix="stepwell-cache-") as cache:
 
         async def one(name: str) -> None:
             async with places:
                 try:
-                    found = await try_session(name, Path(cache), TOGETHER, only=program)
+                    found = await attempt(name, Path(cache), together, only=program)
                 except Exception as error:
                     tell(f"seed {name}: {type(error).__name__}: {str(error)[:2000]}\n")
                     raise
@@ -46,11 +50,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
     parser.add_argument("--session", default="", help="Only the session of this seed, as a difference names it.")
     parser.add_argument("--program", type=int, help="Only this program of each session: the 19 of `p19c_`.")
+    parser.add_argument("--paths", action="store_true", help="Go back and on along random paths.")
     options = parser.parse_args()
     tell = sys.stdout.write
     tell(f"seed {options.seed}\n")
     began = time.monotonic()
-    chosen = {"parallel": options.parallel, "only": options.session, "program": options.program}
+    chosen = {"parallel": options.parallel, "only": options.session, "program": options.program, "paths": options.paths}
     report = asyncio.run(run(options.programs, options.seed, **chosen))
     seconds = time.monotonic() - began
     tell(f"{report.programs} programs, {report.restores} restores, {report.answers:,} answers, {seconds:.0f} s\n")

@@ -5,6 +5,7 @@ import random
 import re
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,10 +37,8 @@ class Difference:
     """What a restored session says differently, without a word having been said of it."""
 
     seed: str
-    step: int
-    """The cell after which it was restored."""
-    later: int
-    """The cell after which it was asked."""
+    where: str
+    """How the session came to where it was asked."""
     thing: Thing
     asked: str
     before: str
@@ -49,8 +48,8 @@ class Difference:
 
     def __str__(self) -> str:
         return (
-            f"seed {self.seed}: restored after cell {self.step}, asked after {self.later}: {self.thing.feature.name} "
-            f"({self.thing.prefix})\n  {self.asked}\n  - {self.before[:700]}\n  + {self.after[:700]}\n"
+            f"seed {self.seed}: {self.where}: {self.thing.feature.name} ({self.thing.prefix})\n"
+            f"  {self.asked}\n  - {self.before[:700]}\n  + {self.after[:700]}\n"
             + "\n".join(f"    {line}" for line in self.history)
         )
 
@@ -76,28 +75,73 @@ class Report:
         self.differences += other.differences
 
 
-class _Lives:
-    """The lives of one session: the one that went on, and those that were restored."""
+class Comparison:
+    """Compares what sessions of the same cells say.
 
-    def __init__(self, seed: str, session: Session, steps: Steps, report: Report) -> None:
+    Args:
+        seed: What the cells follow from.
+        session: The cells.
+        report: Where differences are noted.
+    """
+
+    def __init__(self, seed: str, session: Session, report: Report) -> None:
         self._seed = seed
         self._session = session
-        self._steps = steps
         self._report = report
         self._things = {thing.prefix: thing for thing in session.things}
         self._asked = {thing.prefix: thing.asked() for thing in session.things}
-        self._said: list[tuple[str, Answers]] = []
-        """What was printed, and what was said, after each cell."""
-        self._cells_of: dict[str, int] = {}
+        self.question = ASK.replace("THINGS", repr(self._asked))
+        """The code that asks."""
+        self.said: list[Answers] = []
+        """What the one that went on says after each cell."""
+
+    def note(self, lost: Sequence[LostVariable], tainted: set[str]) -> None:
+        """Leave out what is named from now on."""
+        for one in lost:
+            tainted |= set(OWNER.findall(one.name))
+            self._report.named[f"{one.type}: {re.sub(OWNER, 'V_', one.reason)[:90]}"] += 1
+
+    def taint(self, cell: int, tainted: set[str]) -> None:
+        """Leave out, too, what a cell makes of that, also by a name that an earlier cell gave it."""
+        for statement in self._session.cells[cell]:
+            if (named := set(OWNER.findall(statement))) & tainted:
+                tainted |= named | self._session.linked(named & tainted, cell)
+
+    def compare(self, where: str, cell: int, tainted: set[str], now: Answers) -> None:
+        """Note what is said differently after a cell, once."""
+        for prefix, thing in self._things.items():
+            if prefix in tainted:
+                continue
+            for asked, before, after in zip(self._asked[prefix], self.said[cell][prefix], now[prefix], strict=True):
+                self._report.answers += 1
+                if before != after:
+                    history = self._session.history(prefix, cell)
+                    self._report.differences.append(Difference(self._seed, where, thing, asked, before, after, history))
+                    tainted.add(prefix)
+
+
+def answers(printed: str) -> Answers:
+    """What was said, out of what was printed."""
+    found: Answers = json.loads(printed[printed.rindex("<<") + 2 : printed.rindex(">>")])
+    return found
+
+
+class _Lives:
+    """The lives of one session: the one that went on, and those that were restored."""
+
+    def __init__(self, session: Session, steps: Steps, comparison: Comparison) -> None:
+        self._session = session
+        self._steps = steps
+        self._comparison = comparison
 
     async def live(self) -> list[tuple[str, tuple[LostVariable, ...]]]:
         """Run all cells; the snapshot after each, and what it is said to lack."""
         kept = []
         for cell in range(len(self._session.cells)):
-            printed = await self._steps.run(self._session.code(cell))
+            await self._steps.run(self._session.code(cell))
             taken = await self._steps.keep()
             kept.append((taken.id, taken.lost))
-            self._said.append((printed, await self._ask()))
+            self._comparison.said.append(await self._ask())
         return kept
 
     async def restored(self, step: int, id: str, lost: tuple[LostVariable, ...], again: int) -> None:
@@ -105,12 +149,13 @@ class _Lives:
         tainted: set[str] = set()
         lost = (*lost, *(await self._steps.take_up_at(id)).lost)
         for cell in range(step, len(self._session.cells)):
-            self._note(lost, tainted)  # before the cell, which may make something of it
+            self._comparison.note(lost, tainted)  # before the cell, which may make something of it
             if cell > step:
                 self._steps.number = cell
-                self._taint(cell, tainted)
+                self._comparison.taint(cell, tainted)
                 await self._steps.run(self._session.code(cell))
-            self._compare(step, cell, tainted, await self._ask())
+            where = f"restored after cell {step}, asked after {cell}"
+            self._comparison.compare(where, cell, tainted, await self._ask())
             if cell > step:
                 taken = await self._steps.keep()
                 lost = taken.lost
@@ -122,36 +167,9 @@ class _Lives:
 
     async def _ask(self) -> Answers:
         number = self._steps.number
-        printed = await self._steps.run(ASK.replace("THINGS", repr(self._asked)))
+        printed = await self._steps.run(self._comparison.question)
         self._steps.number = number
-        found: Answers = json.loads(printed[printed.rindex("<<") + 2 : printed.rindex(">>")])
-        return found
-
-    def _note(self, lost: tuple[LostVariable, ...], tainted: set[str]) -> None:
-        """Leave out what is named from now on."""
-        for one in lost:
-            tainted |= set(OWNER.findall(one.name))
-            self._report.named[f"{one.type}: {re.sub(OWNER, 'V_', one.reason)[:90]}"] += 1
-
-    def _taint(self, cell: int, tainted: set[str]) -> None:
-        """Leave out, too, what a cell makes of that, also by a name that an earlier cell gave it."""
-        for statement in self._session.cells[cell]:
-            if (named := set(OWNER.findall(statement))) & tainted:
-                tainted |= named | self._session.linked(named & tainted, cell)
-
-    def _compare(self, step: int, cell: int, tainted: set[str], now: Answers) -> None:
-        for prefix, thing in self._things.items():
-            if prefix in tainted:
-                continue
-            for asked, before, after in zip(self._asked[prefix], self._said[cell][1][prefix], now[prefix], strict=True):
-                self._report.answers += 1
-                if before != after:
-                    self._report.differences.append(
-                        Difference(
-                            self._seed, step, cell, thing, asked, before, after, self._session.history(prefix, cell)
-                        )
-                    )
-                    tainted.add(prefix)  # said once
+        return answers(printed)
 
 
 async def try_session(seed: str, cache: Path, programs: int, restores: int = 2, *, only: int | None = None) -> Report:
@@ -170,7 +188,7 @@ async def try_session(seed: str, cache: Path, programs: int, restores: int = 2, 
     dice = random.Random(f"restores {seed}")
     with tempfile.TemporaryDirectory(prefix="stepwell-programs-") as folder:
         async with steps_here(Path(folder), cache) as steps:
-            lives = _Lives(seed, session, steps, report)
+            lives = _Lives(session, steps, Comparison(seed, session, report))
             kept = await lives.live()
             first = steps.sandbox
             for step in sorted(dice.sample(range(CELLS), restores)):

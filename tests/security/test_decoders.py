@@ -275,7 +275,7 @@ def test_places_of_streams(kept_packs: Packed, place: Any, buffers: list[Any]) -
     assert not hashed or readable or "blobs" in place
     content = kept_packs.content([unit])
     with suppress(StepError):
-        EarlierSnapshot("step 1", content, blobs, lambda names: None).variable("v")
+        EarlierSnapshot("step 1", content, blobs, lambda names: None, "").variable("v")
     data = manifest.pack(content, {"0" * 64})
     id = hashlib.sha256(data).hexdigest()
     Path(kept_packs.folder, id).write_bytes(data)

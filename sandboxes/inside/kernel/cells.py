@@ -34,6 +34,14 @@ class Cells:
         """The compiler flags that `from __future__ import …` has set in some cell, and that hold from then on."""
         self._loop: Any = None
 
+    @property
+    def descriptors(self) -> set[int]:
+        """Those of the event loop that waits for cells."""
+        if self._loop is None or self._loop.is_closed():
+            return set()
+        parts = (getattr(self._loop, name, None) for name in ("_selector", "_ssock", "_csock"))
+        return {part.fileno() for part in parts if part is not None}
+
     def run(self, code: str, number: int) -> Any:
         """Run one cell.
 

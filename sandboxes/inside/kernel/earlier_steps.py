@@ -55,7 +55,8 @@ class EarlierSteps:
             if number not in self._snapshots:
                 engine = self._engine()
                 id = self._ask(number)["snapshot"]
-                self._snapshots[number] = engine.earlier(id, number, lambda names: self._ask(number, names))
+                folder = os.path.join(self._folder, str(number))
+                self._snapshots[number] = engine.earlier(id, number, lambda names: self._ask(number, names), folder)
             return self._snapshots[number]
 
     def variable(self, number: int, name: str) -> Any:
@@ -67,8 +68,7 @@ class EarlierSteps:
         """A copy of a file as it was after a step."""
         with self._lock:
             if (number, path) not in self._files:
-                folder = os.path.join(self._folder, str(number))
-                self._files[number, path] = Path(self.snapshot(number).write_file(path, folder))
+                self._files[number, path] = Path(self.snapshot(number).write_file(path))
             return self._files[number, path]
 
     def _ask(self, number: int, names: Sequence[str] = ()) -> dict[str, Any]:

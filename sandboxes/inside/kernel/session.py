@@ -17,6 +17,7 @@ from .cells import Cells, Interrupts
 from .earlier_steps import EarlierSteps
 from .output import Displays, Streams
 from .own_library import own_library
+from .shared_state import SharedState
 from .side_effects import SideEffectMonitor
 from .snapshots.interpreter_state import StartState
 from .standby import IDLE_SECONDS, ForkedStandby
@@ -67,6 +68,8 @@ class Session:
         self._head = ""
         self._run_id = ""
         self._number = 0
+        self._changes = 0
+        """How often variables were changed by request; the host counts, too, and takes no copy that is behind."""
         self._folders = {"spool": spool, "blobs": blobs, "cloudpickle": cloudpickle}
         self._engine: Any = None
         self._prover: Any = None
@@ -101,6 +104,9 @@ class Session:
         packages.offer(self._root, network=network, proxy=proxy)
         self._start = StartState(inside)
         self._builtins = own_library().builtins
+        if self._standby.possible:
+            state = SharedState([self._root, *self._beside])
+            self._standby.shares = lambda: self._shares(state)
         os.register_at_fork(before=self._streams.flush, after_in_child=self._forked)
 
     def serve(self) -> NoReturn:
@@ -149,7 +155,8 @@ class Session:
             Whether this is the copy.
         """
         self._streams.flush()
-        before = [self._scan, *map(side_effects.Scan, self._beside if self._standby.possible else ())]
+        folders = [self._root, *self._beside] if self._standby.possible else []
+        before = [*map(side_effects.marks, folders)]
         if not self._standby.fork_copy(self._head if self._head == self._kept_step else ""):
             return False
         self._pid = os.getpid()
@@ -157,17 +164,28 @@ class Session:
             self._prover.woken()
         self._standby.wanted = True
         self._calls.forget()
-        after = map(side_effects.Scan, (self._root, *self._beside))
-        changed = [
-            not was.complete or bool(side_effects.changes(was, now)) for was, now in zip(before, after, strict=True)
-        ]
-        self._send("hello", {}, {"head": self._head, "files_changed": any(changed)})
+        now = side_effects.Scan(self._root)
+        changed = (
+            not self._scan.complete
+            or None in before
+            or bool(side_effects.changes(self._scan, now))
+            or before != [*map(side_effects.marks, folders)]
+        )
+        self._send("hello", {}, {"head": self._head, "files_changed": changed, "changes": self._changes})
         return True
+
+    def _shares(self, state: SharedState) -> bool:
+        """Whether a copy of this session would share what cells may change."""
+        descriptors, children = self._standby.own
+        looking = self._prover.child if self._prover is not None else 0
+        memory = [self._engine.window] if self._engine is not None else []
+        return state.is_there(descriptors | self._cells.descriptors, children | {looking}, memory)
 
     def _run(self, header: dict[str, Any], code: str, wanted: list[list[str]]) -> None:
         """Run a cell, and then the expressions of its answer: each is wanted as Python and its format."""
         if self._standby.due and self._freeze():
             return  # this is the copy, woken long after: the original has run that cell
+        self._changes += 1
         self._run_id, self._head = str(header.get("id", "")), ""
         number = self._number = int(header.get("number", 0))
         if self._prover is not None:
@@ -227,6 +245,7 @@ class Session:
         self._send("snapshot", answer)
 
     def _restore(self, header: dict[str, Any]) -> None:
+        self._changes += 1
         self._run_id, self._head = str(header.get("id", "")), ""
         snapshot, answer = str(header.get("snapshot", "")), dict[str, Any]()
         self._interrupts.forget()
@@ -246,6 +265,7 @@ class Session:
 
     def _rebuild(self, kind: str, header: dict[str, Any], asked: dict[str, Any]) -> None:
         """Say what has to run for lost variables, or make them again."""
+        self._changes += kind == "rebuild"
         self._run_id, answer = str(header.get("id", "")), dict[str, Any]()
         self._interrupts.forget()
 

@@ -255,6 +255,32 @@ def changes(before: Scan, after: Scan) -> list[dict[str, Any]]:
     return [{"path": path, "change": change, "size": size} for path, change, size in sorted(found)]
 
 
+def marks(root: str) -> dict[str, tuple[int, ...]] | None:
+    """All that is in a folder, with what any change of it alters; None when that is too much to look at.
+
+    Unlike a scan it has links, folders and permissions, and times that nobody can set back.
+    """
+    found: dict[str, tuple[int, ...]] = {}
+    waiting = [root]
+    excluded = {os.path.join(root, name) for name in EXCLUDED_FOLDERS}
+    device: int | None = None
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(folder := waiting.pop()) as entries:
+            device = os.stat(folder).st_dev if device is None else device
+            for entry in entries:
+                status = entry.stat(follow_symlinks=False)
+                if entry.name in LEFT_OUT or entry.path in excluded or status.st_dev != device:
+                    continue
+                found[entry.path] = (status.st_mode, status.st_ino)
+                if entry.is_dir(follow_symlinks=False):  # its times change with what Python caches in it
+                    waiting.append(entry.path)
+                else:
+                    found[entry.path] += (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+                if len(found) > MAX_FILES:
+                    return None
+    return found
+
+
 def _is_text(path: str) -> bool:
     try:
         path.encode()

@@ -48,6 +48,8 @@ class ForkedStandby:
         """In a copy that was woken: those that were there before it, and are none of its children."""
         self.give: Callable[[bytes, socket.socket], object] | None = None
         """Answers, in a child of a copy, what the session asks it."""
+        self.shares: Callable[[], bool] = bool
+        """Whether a copy would share what this process may change; then none is made."""
         self.forking = False
         """True while the process is copied, for those who look after forks of the user's code."""
         self.wanted = False
@@ -67,7 +69,7 @@ class ForkedStandby:
         return self._notices is not None
 
     def fork_copy(self, step: str = "") -> bool:
-        """Copy this process, if it has one thread.
+        """Copy this process, if it has one thread and shares nothing with a copy but what copies are made for.
 
         Args:
             step: The snapshot that it is at; empty: it is at none that one could go back to.
@@ -76,7 +78,7 @@ class ForkedStandby:
             True in a copy that was woken, long after.
         """
         at_once, self.wanted, self.due = self.due, False, False
-        if self._notices is None or threads() != 1:
+        if self._notices is None or threads() != 1 or self.shares():
             self.drop()
             return False
         old = self._copy
@@ -114,6 +116,12 @@ class ForkedStandby:
         self._copy = Copy(max(copy, 0), step, asking)
         self._keep(old)
         return False
+
+    @property
+    def own(self) -> tuple[set[int], set[int]]:
+        """The descriptors that it has opened, and its children."""
+        copies = [*self._elder, *self._earlier, self._copy]
+        return {one.channel.fileno() for one in copies if one.channel is not None}, {one.process for one in copies}
 
     def connect(self, step: str, request: bytes) -> socket.socket | None:
         """Ask the copy of a step something.

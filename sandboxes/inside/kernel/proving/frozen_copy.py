@@ -37,28 +37,29 @@ class LookingCopy:
     """At most one copy of this process, which looks."""
 
     def __init__(self) -> None:
-        self._process = 0
+        self.process = 0
+        """Its number; 0: there is none."""
 
     def end(self) -> None:
         """End the copy, if there is still one."""
-        if self._process:
+        if self.process:
             with suppress(OSError):
-                os.kill(self._process, signal.SIGKILL)
+                os.kill(self.process, signal.SIGKILL)
             with suppress(OSError):
-                os.waitpid(self._process, 0)
-            self._process = 0
+                os.waitpid(self.process, 0)
+            self.process = 0
 
     def reap(self) -> None:
         """See whether it has ended."""
-        if self._process:
+        if self.process:
             with suppress(OSError):
-                if os.waitpid(self._process, os.WNOHANG)[0] == 0:
+                if os.waitpid(self.process, os.WNOHANG)[0] == 0:
                     return
-            self._process = 0
+            self.process = 0
 
     def forget(self) -> None:
         """Take it for none of this process's."""
-        self._process = 0
+        self.process = 0
 
     def begin(self, look_at: Callable[[], dict[str, Any]], path: str, seconds: float, descriptors: list[int]) -> bool:
         """Have a copy of this process look at something, and write what it found.
@@ -78,7 +79,7 @@ class LookingCopy:
         except OSError:  # too many processes
             return False
         if child:
-            self._process = child
+            self.process = child
             return True
         try:
             _become_a_looker(seconds, descriptors)

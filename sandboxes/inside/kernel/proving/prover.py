@@ -87,6 +87,11 @@ class Prover:
             self._waiting[asked["snapshot"]] = kinds
         return state
 
+    @property
+    def child(self) -> int:
+        """The process of the copy that looks; 0: there is none."""
+        return self._copy.process
+
     def copy_ended(self) -> None:
         """See whether the copy has ended, so that a cell that waits for its own processes does not meet it."""
         self._copy.reap()

@@ -32,7 +32,7 @@ HAS_REFERENCES = 1 << 14
 """`Py_TPFLAGS_HAVE_GC`: the interpreter knows what objects of the type refer to."""
 LEAVES = (
     str, bytes, bytearray, int, float, complex, bool, type(None), type(...), type(NotImplemented), range, CodeType,
-    BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType,
+    MethodDescriptorType, WrapperDescriptorType,
 )  # fmt: skip
 
 
@@ -67,6 +67,8 @@ class ReachableObjects:
         kind = type(value)
         if kind in LEAVES:
             return []
+        if kind is BuiltinFunctionType:  # that of a writer of csv is the method of a file
+            return [] if isinstance(value.__self__, ModuleType) else [value.__self__]
         numpy = sys.modules.get("numpy")
         if numpy is not None and issubclass(kind, numpy.ndarray):
             inside = value.ravel().tolist() if value.dtype.hasobject and value.dtype.names is None else []

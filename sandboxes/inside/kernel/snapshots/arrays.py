@@ -14,7 +14,7 @@ from typing import Any
 
 from .attributes import is_only_forbidden
 from .memory import Held, Mapped, address
-from .singletons import found, portable_path
+from .singletons import CurrentSession, found, portable_path
 
 LARGE = 16 << 10
 """Bytes from which on an array leaves the stream."""
@@ -324,12 +324,15 @@ def make_memmap(path: str, dtype: Any, mode: Any, offset: int, shape: Any, order
     """A file mapped into memory again."""
     import numpy
 
+    # What is written into that of an earlier step stays in memory.
+    mode = "c" if CurrentSession.earlier_file is not None and mode != "r" else mode
     return numpy.memmap(found(path), dtype, mode, offset, shape, order)
 
 
 def set_mode(array: Any, mode: str) -> None:
     """Have a map say how it was opened first."""
-    array.mode = mode
+    if CurrentSession.earlier_file is None:
+        array.mode = mode
 
 
 def make_memmap_view(root: Any, plain: Any, offset: int) -> Any:

@@ -200,7 +200,7 @@ def make_sqlite(path: str, content: Any, level: Any, kind: Any, detect: int = 0,
     import sqlite3
     from urllib.parse import quote
 
-    path = _existing(path)
+    path, read_only = _existing(path), read_only or (path != "" and CurrentSession.earlier_file is not None)
     # Whether other threads may use it cannot be asked of a connection; so they may.
     connection = sqlite3.connect(
         f"file:{quote(path)}?mode=ro" if read_only else path or ":memory:",
@@ -269,6 +269,7 @@ def open_duckdb(path: str, readonly: bool, settings: dict[str, str] | None = Non
     """A connection to a file."""
     import duckdb
 
+    readonly = readonly or CurrentSession.earlier_file is not None
     return _set(duckdb.connect(_existing(path), read_only=readonly), settings or {})
 
 

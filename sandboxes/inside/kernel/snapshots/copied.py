@@ -22,7 +22,7 @@ from ..proving.frozen_copy import hold_memory
 from .blobs import CHUNK
 from .buffers import cut_buffer
 from .change_detection import LARGE
-from .memory import Mapped
+from .memory import Mapped, address
 from .save import SnapshotWriter, quiet
 from .units import stream_of
 
@@ -55,6 +55,9 @@ class CopiedBuffers:
         self._taking = taking
         self._connect = connect
         self._window = Mapped(-1, SLOTS * CHUNK, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
+        start = address(self._window)
+        self.window = start, start + SLOTS * CHUNK
+        """Where the memory begins and ends that passes buffers."""
         self._reading = threading.Lock()
         """Held by the only one who reads; others have the store."""
         self._broken = False

@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import Any
 
@@ -22,7 +22,7 @@ from .load import RawUnit
 from .partial_loading import load_partially
 from .pickling import load
 from .save import LAST_RESULT
-from .singletons import CurrentSession
+from .singletons import FOLDERS, INSIDE, CurrentSession
 from .units import reason_of
 from .vendored import nameless_classes
 
@@ -32,6 +32,8 @@ AT_ONCE, MAX_REQUESTS = 24, 40
 """Blobs that are asked for at a time, and how often that is done at most for one unit."""
 MAX_LINKS = 8
 """Links that are followed to a file."""
+BESIDE = ("-wal", "-journal", ".wal")
+"""How the names of files end that sqlite and duckdb write beside a database."""
 
 Supply = Callable[[Sequence[str]], None]
 """Has the host lay out blobs of the snapshot."""
@@ -82,16 +84,24 @@ class EarlierSnapshot:
         content: Its manifest.
         blobs: Where blobs are once they were supplied.
         supply: Has the host lay out those that are not there.
+        folder: Where copies of its files go.
         copied: What large buffers come from where the step is in memory.
     """
 
     def __init__(
-        self, step: str, content: dict[str, Any], blobs: Blobs, supply: Supply, copied: Copied = nothing_copied
+        self,
+        step: str,
+        content: dict[str, Any],
+        blobs: Blobs,
+        supply: Supply,
+        folder: str,
+        copied: Copied = nothing_copied,
     ) -> None:
         self._step = step
         self._content = content
         self._blobs = blobs
         self._supply = supply
+        self._folder = folder
         self._copied = copied
         self._namespace = EarlierVariables(self)
         self._units = {name: unit for unit in content["variables"]["units"] for name in unit["names"]}
@@ -144,7 +154,7 @@ class EarlierSnapshot:
 
     def _load_unit(self, part: RawUnit) -> None:
         found: dict[str, Any] = {}
-        with _apart(_Main(self._namespace)):
+        with _apart(_Main(self._namespace), self._held_file):
             try:
                 for name, value in load(part.stream, part.buffers, len(part.names)):
                     found[name] = self._namespace[name] = value
@@ -216,21 +226,26 @@ class EarlierSnapshot:
         if lacking:
             self._supply(lacking)
 
-    def write_file(self, path: str, folder: str) -> str:
-        """Write a file of the workspace, as it was, below a folder.
+    def write_file(self, path: str, variable: str = "") -> str:
+        """Write a copy of a file, as it was.
+
+        Args:
+            path: Its path in the workspace, or in another folder of the session.
+            variable: What names that folder.
 
         Returns:
-            Where it is.
+            Where the copy is.
 
         Raises:
             FileNotFoundError: there is none of that name.
             IsADirectoryError: it is a folder.
             StepError: a blob is missing or damaged.
         """
-        path, entry = self._entry(os.path.normpath(path))
+        files = self._content.get("outside", {}).get(variable, {}) if variable else self._content["files"]
+        path, entry = self._entry(os.path.normpath(path), files)
         if "chunks" not in entry or entry.get("tree"):
             raise IsADirectoryError(f"{path} of {self._step} is a folder.")
-        target = os.path.join(folder, path)
+        target = os.path.join(self._folder, variable and f".{variable}", path)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         partial = f"{target}.{os.getpid()}"
         try:
@@ -246,8 +261,17 @@ class EarlierSnapshot:
         os.replace(partial, target)
         return target
 
-    def _entry(self, path: str) -> tuple[str, dict[str, Any]]:
-        files = self._content["files"]
+    def _held_file(self, mark: str, path: str) -> str:
+        """A copy of the file that a variable has open, with what a database has written beside it."""
+        if mark == INSIDE and path.startswith("inputs/"):  # these are the same at all steps
+            return os.path.join(CurrentSession.root, path)
+        variable = FOLDERS.get(mark, "")
+        for name in (path + ending for ending in BESIDE):
+            with suppress(FileNotFoundError):
+                self.write_file(name, variable)
+        return self.write_file(path, variable)
+
+    def _entry(self, path: str, files: dict[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
         for _ in range(MAX_LINKS):
             link = files.get(path, {}).get("link")
             if link is None:
@@ -265,13 +289,14 @@ def _listed(names: list[str]) -> str:
 
 
 @contextmanager
-def _apart(main: Any) -> Iterator[None]:
-    """Let what is loaded be of another `__main__` than the session's, and classes of cells be new ones."""
+def _apart(main: Any, file: Callable[[str, str], str]) -> Iterator[None]:
+    """Let what is loaded be of another `__main__` and other files than the session's, and classes of cells be new."""
     CurrentSession.remember_streams()
     before, CurrentSession.main = CurrentSession.main, main
+    outer, CurrentSession.earlier_file = CurrentSession.earlier_file, file
     try:
         with nameless_classes(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        CurrentSession.main = before
+        CurrentSession.main, CurrentSession.earlier_file = before, outer

@@ -77,8 +77,8 @@ class Engine:
         with own_library().as_it_was():
             return restore_files(self._taking, self._blobs, id)
 
-    def earlier(self, id: str, step: int, supply: Supply) -> EarlierSnapshot:
-        """An earlier snapshot, of which nothing is loaded yet; its manifest was supplied.
+    def earlier(self, id: str, step: int, supply: Supply, folder: str) -> EarlierSnapshot:
+        """An earlier snapshot, of which nothing is loaded yet; its manifest was supplied. Its files go into a folder.
 
         Raises:
             StepError: its manifest is missing or damaged.
@@ -88,7 +88,13 @@ class Engine:
                 self._manifests[id] = manifest.unpack(self._blobs.read(id))
             except MissingBlobError as error:
                 raise StepError(f"The snapshot of step {step} cannot be read: {error}.") from None
-        return EarlierSnapshot(f"step {step}", self._manifests[id], self._blobs, supply, partial(self._copied.read, id))
+        content, copied = self._manifests[id], partial(self._copied.read, id)
+        return EarlierSnapshot(f"step {step}", content, self._blobs, supply, folder, copied)
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """Where the memory begins and ends that all copies share."""
+        return self._copied.window
 
     def give(self, request: bytes, connection: socket.socket) -> None:
         """In a child of a frozen copy: hand over large buffers; see `CopiedBuffers.give`."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from ..packages import FOLDER
+from ..shared_state import SharedMap, SharedMaps
 from .blobs import CHUNK, Blobs, Spool
 
 UNIT = re.compile(re.escape(FOLDER) + r"/[^/]+/[^/]+/site-packages/[^/]+")
@@ -191,6 +192,13 @@ class FileTable:
         self._seen: dict[str, tuple[Key, int, list[str]]] = {}
         self._sizes: dict[str, int] = {}
         self._trees = Trees()
+        self._maps = SharedMaps()
+        self._mapped: set[int] = set()
+        """The inodes of files whose times need not tell that they are written."""
+
+    def _is_written(self, mapped: SharedMap) -> bool:
+        """Whether a file of the folder is written by writing to memory."""
+        return mapped.is_writable and is_below(self._root, mapped.path)
 
     def sizes(self) -> dict[str, int]:
         """The sizes of the files that the last snapshot came to."""
@@ -233,6 +241,7 @@ class FileTable:
         found: dict[str, Entry] = {}
         seen: dict[str, tuple[Key, int, list[str]]] = {}
         self._sizes = {}
+        self._mapped = {one.inode for one in self._maps.now(self._is_written)}
         inodes: dict[tuple[int, int], str] = {}
         for path, status in self._walk("", lost):
             full = os.path.join(self._root, path)
@@ -317,7 +326,8 @@ class FileTable:
         self._sizes[path] = status.st_size
         before = self._seen.get(path)
         key = _key(status)
-        if before is not None and before[0] == key and key[1] + RACY_NS < before[1] and key[2] + RACY_NS < before[1]:
+        is_known = before is not None and before[0] == key and status.st_ino not in self._mapped
+        if before is not None and is_known and key[1] + RACY_NS < before[1] and key[2] + RACY_NS < before[1]:
             seen[path] = before
             chunks = before[2]
         else:
@@ -347,7 +357,8 @@ class FileTable:
             if entry.get("folder"):
                 os.makedirs(full, exist_ok=True)
                 os.chmod(full, 0o700)
-        for path, entry in wanted.items():
+        # A name that is another one's stands before it now and then: `a.txt` before `a/x`.
+        for path, entry in sorted(wanted.items(), key=lambda item: "same_as" in item[1]):
             full = os.path.join(self._root, path)
             if entry.get("tree"):
                 if not os.path.isdir(full):

@@ -8,7 +8,7 @@ import os
 from pickle import PicklingError
 from typing import Any
 
-from .singletons import found, portable_path, special
+from .singletons import CurrentSession, found, portable_path, special
 
 MAX_COUNTED = 64 << 20
 """Bytes of a text file whose position is found by counting, because a loop over its lines hides it."""
@@ -151,7 +151,12 @@ def open_file(
     opened_as: str = "",
     write_through: bool = False,
 ) -> Any:
-    """Open a file where it was; one that was being written is written on, not begun again."""
+    """Open a file where it was; one that was being written is written on, not begun again.
+
+    That of an earlier step is a copy, which can be read.
+    """
+    if CurrentSession.earlier_file is not None:
+        mode, opened_as = "r", ""
     path, encoding, (errors, newline) = found(path), settings[0], settings[1:]
     options: dict[str, Any] = {"buffering": -1 if buffered else 0}
     if encoding is not None:

@@ -23,20 +23,21 @@ def restore_files(taking: SnapshotWriter, blobs: Blobs, id: str) -> dict[str, An
         id: The snapshot.
 
     Returns:
-        `state`: `done`, with the names of the variables in `restored`; or `lacks`, with the blobs that are needed first
+        `state`: `done`, with the names of the variables in `restored` and the files that could not be kept in `lost`;
+        or `lacks`, with the blobs that are needed first
         in `names` (none: the manifest).
 
     Raises:
         OSError: a file cannot be written.
     """
-    known, files, outside = taking.files_of
+    known, files, outside, lost = taking.files_of
     if known != id:
         try:
             content = manifest.unpack(blobs.read(id))
         except MissingBlobError:
             return {"state": "lacks", "names": []}
-        files, outside = content["files"], content.get("outside", {})
-        taking.files_of = (id, files, outside)
+        files, outside, lost = content["files"], content.get("outside", {}), content["lost"]
+        taking.files_of = (id, files, outside, lost)
     tables: list[tuple[FileTable, dict[str, Entry]]] = [(taking.files, files)]
     tables += [(table, outside.get(variable, {})) for variable, table in taking.outside.tables.items()]
     others = [(table, wanted) for table, wanted in tables if not is_so(table, wanted)]
@@ -49,7 +50,12 @@ def restore_files(taking: SnapshotWriter, blobs: Blobs, id: str) -> dict[str, An
         table.restore(wanted, blobs)
     for table, wanted in tables:
         table.set_times(wanted)
-    return {"state": "done", "restored": [name for name in taking.variables() if name != LAST_RESULT]}
+    return {
+        "state": "done",
+        "restored": [name for name in taking.variables() if name != LAST_RESULT],
+        # A module whose file was changed is in the copy as it was.
+        "lost": [one for one in lost if one["type"] == "file" and one["name"] not in files],
+    }
 
 
 def is_so(table: FileTable, wanted: dict[str, Entry]) -> bool:

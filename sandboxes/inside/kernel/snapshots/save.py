@@ -93,8 +93,9 @@ class SnapshotWriter:
         """Name of a cell's file → its entry in linecache, and what it is joined."""
         self._of_cells: dict[str, str] = {}
         """The source of each cell by the name of its file, as this snapshot has it."""
-        self.files_of: tuple[str, dict[str, Any], dict[str, Any]] = ("", {}, {})
-        """The snapshot that was taken last, and the files that it has in the workspace and outside of it."""
+        self.files_of: tuple[str, dict[str, Any], dict[str, Any], list[Lost]] = ("", {}, {}, [])
+        """The snapshot that was taken last, the files that it has in the workspace and outside of it, and what it
+        lacks."""
         self.lost_since: dict[str, tuple[int, int]] = {}
         """For what was lost already: the identity of the value, and the cell after which it was."""
 
@@ -178,7 +179,7 @@ class SnapshotWriter:
             "lost": lost,
         }
         id, new = self.spool.commit(manifest.pack(content, _blobs(content)))
-        self.files_of = (id, files, outside)
+        self.files_of = (id, files, outside, lost)
         self.packs.settle()
         self.buffers.settle()
         self._partition.settle(of_units)

@@ -8,6 +8,7 @@ import contextvars
 import functools
 import os
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -28,6 +29,8 @@ class CurrentSession:
     """Its workspace."""
     folders: ClassVar[dict[str, str]] = {}
     """Its folders by what stands for them in a path of a snapshot."""
+    earlier_file: Callable[[str, str], str] | None = None
+    """While variables of an earlier step are loaded: the copy of a file of that step, by its folder and its path."""
     streams: dict[str, Any]
     asks_for_identities = False
     """Whether a cell of it calls `id`."""
@@ -158,5 +161,7 @@ def found(path: str) -> str:
     """A path of a snapshot in this session."""
     for mark, folder in CurrentSession.folders.items():
         if path.startswith(mark):
+            if CurrentSession.earlier_file is not None:
+                return CurrentSession.earlier_file(mark, path[len(mark) :])
             return os.path.normpath(os.path.join(folder, path[len(mark) :]))
     return path
