@@ -7,6 +7,7 @@ from tests.contract.hard_objects import (
     classes,
     definitions,
     drawn,
+    engineers,
     execution,
     formats,
     frames,
@@ -29,5 +30,6 @@ from tests.contract.hard_objects import (
 THEMES = (
     identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits, handles,
     process, libraries, analyses, analysts, formats, instances, definitions, interpreter, execution,
+    engineers,
 )  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

@@ -106,6 +106,16 @@ def reduce_sampler(pickler: Any, sampler: Any) -> Any:
     return reduced
 
 
+def reduce_response(pickler: Any, response: Any) -> Any:
+    """An answer over HTTP: pickle would read what the session has not read yet, or leave it out."""
+    read = getattr(response, "_content_consumed", None)
+    if read is None:
+        read = hasattr(response, "_content")
+    if not read:
+        raise PicklingError("an answer whose content has not been read; ask for its content")
+    return NotImplemented
+
+
 def refuse(what: str) -> Any:
     """A reducer that refuses objects that can be pickled but would not work when they are loaded."""
 
