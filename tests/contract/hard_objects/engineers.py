@@ -117,4 +117,40 @@ SESSIONS = {
         """,
         named="getparent FunctionNamespace Pt",
     ),
+    "models in state space that go on": session(
+        """
+        import numpy as np, statsmodels.api as sm, warnings
+        warnings.simplefilter("ignore"); y = np.random.default_rng(3).normal(size=40).cumsum(); k = 1.0
+        class AR1(sm.tsa.statespace.MLEModel):
+            start_params = [0.5, 1.0]; param_names = ["phi", "s2"]
+            def __init__(self, endog): super().__init__(endog, k_states=1, k_posdef=1, initialization="stationary"); self["design", 0, 0] = 1.0; self["selection", 0, 0] = 1.0
+            def update(self, params, **kw): params = super().update(params, **kw); self["transition", 0, 0] = params[0] * k; self["state_cov", 0, 0] = params[1]
+        m = AR1(y); r = m.smooth([0.5, 1.0]); ar = sm.tsa.SARIMAX(y, order=(1, 0, 0)).fit(disp=0); uc = sm.tsa.UnobservedComponents(y, "llevel"); ucr = uc.smooth([1.0, 0.5]); sim = m.simulation_smoother()
+        """,
+        """
+        r.llf.round(6), r.filtered_state[0, :3].round(6).tolist(), r.smoothed_state[0, :3].round(6).tolist(), r.model is m
+        k = 0.5 ;; m.loglike([0.5, 1.0]).round(6), m["transition"].tolist()
+        m.smooth([0.3, 2.0]).smoothed_state[0, :3].round(6).tolist()
+        ar.model.loglike(ar.params + 0.1).round(6), ar.append([1.0]).forecast(1).round(6).tolist(), ar.forecast(2).round(6).tolist()
+        uc.loglike([2.0, 0.1]).round(6), uc.smooth([0.2, 0.2]).smoothed_state[0, :2].round(6).tolist(), ucr.forecast(1).round(6).tolist()
+        ar.simulate(2, rng=np.random.default_rng(1)).round(6).tolist(), ar.get_prediction(38, 41).predicted_mean.round(6).tolist()
+        """,
+        named="sim",
+    ),
+    "variables, signals and notes": session(
+        """
+        import duckdb, blinker, numpy as np, scipy.spatial
+        con = duckdb.connect(); con.execute("set variable vv = 7"); con.execute("set variable l = [1, 2]"); con.execute("set variable s = 'it''s'"); con.execute("create table t as select 1 as x"); con.execute("set variable day = date '2024-02-03'"); fc = duckdb.connect("f.duckdb"); fc.execute("set variable st = {'a': 1, 'b': 'q'}")
+        done = blinker.signal("done"); heard = []
+        def on_done(sender, **k): heard.append((sender, k))
+        done.connect(on_done); tree = scipy.spatial.KDTree(np.eye(2)); tree.note = ["n"]; note = tree.note
+        """,
+        """
+        con.execute("select getvariable('vv') + 1, getvariable('l'), getvariable('s'), getvariable('day')").fetchall()
+        con.execute("select x from t").fetchall(), fc.execute("select getvariable('st')").fetchall()
+        blinker.signal("done") is done
+        blinker.signal("done").send("me", v=1) ;; heard
+        tree.note is note, tree.query([0.9, 0.1])[1], tree.n
+        """,
+    ),
 }

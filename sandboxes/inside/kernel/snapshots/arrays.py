@@ -13,7 +13,7 @@ from pickle import PickleBuffer, PicklingError
 from typing import Any
 
 from . import parts
-from .attributes import is_only_forbidden
+from .attributes import is_only_forbidden, with_hung
 from .memory import Held, Mapped, address
 from .singletons import found, portable_path
 
@@ -73,8 +73,8 @@ def reduce_tree(pickler: Any, tree: Any) -> Any:
     reduced = tree.__reduce_ex__(5)
     state = reduced[2]
     if isinstance(state, tuple) and len(state) == TREE and sys.modules["numpy"].array_equal(state[1], tree.data):
-        return *reduced[:2], (state[0], tree.data, *state[2:]), *reduced[3:]
-    return reduced
+        reduced = *reduced[:2], (state[0], tree.data, *state[2:]), *reduced[3:]
+    return with_hung(reduced, dict(getattr(tree, "__dict__", {})))
 
 
 TREE = 10

@@ -248,6 +248,8 @@ def make_closed_sqlite() -> Any:
 
 LOCK = "lock_configuration"
 """The setting after which nothing can be set any more."""
+OF_VARIABLE = "variable "
+"""Before the name of a variable of a connection, whose value is an expression."""
 OF_SESSION = "session "
 """Before the name of a setting that other connections to the same database do not have."""
 
@@ -256,6 +258,9 @@ def _set(connection: Any, settings: dict[str, str]) -> Any:
     """Set it again; what only a new database can be told is left as it is."""
     error_of_duckdb: Any = sys.modules["duckdb"].Error
     for name, value in sorted(settings.items(), key=lambda one: one[0].removeprefix(OF_SESSION) == LOCK):
+        if name.startswith(OF_VARIABLE):
+            connection.execute(f"set variable {quoted(name.removeprefix(OF_VARIABLE))} = {value}")
+            continue
         try:
             connection.execute(f"set {name} = {literal(value)}")
         except error_of_duckdb:

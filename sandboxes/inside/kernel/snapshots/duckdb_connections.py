@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pickle import PicklingError
 from typing import Any
 
-from .connections import OF_SESSION, connect_duckdb, literal, make_database, open_duckdb, quoted
+from .connections import OF_SESSION, OF_VARIABLE, connect_duckdb, literal, make_database, open_duckdb, quoted
 from .default_duckdb import may_exist
 from .duckdb_catalog import Rows
 from .duckdb_databases import SETTINGS, Database, Seen, has_profile, usual_functions, usual_settings
@@ -130,7 +130,7 @@ def _answer(database: Database, connection: Any) -> Answer:
     if ("transaction", number) in own:  # outside of one, each question has a new number
         return Answer(IN_TRANSACTION)
     answer.catalog = database.entries(connection)
-    answer.settings = _settings(database, connection)
+    answer.settings = _settings(database, connection) | _variables(connection)
     if "function" in answer.catalog:
         own += [("function", name) for _, name, *_ in answer.catalog["function"] if name not in usual_functions()]
     answer.named = sorted((kind, name) for kind, name in own if kind in REASONS)
@@ -168,6 +168,21 @@ def _settings(database: Database, connection: Any) -> dict[str, str]:
             return changed
     own = [name for name, (here, there) in zip(changed, pairs, strict=True) if here != there]
     return {f"{OF_SESSION}{name}" if name in own else name: value for name, value in changed.items()}
+
+
+def _variables(connection: Any) -> dict[str, str]:
+    """The variables that were set of a connection, each as an expression for its value."""
+    error_of_duckdb: Any = sys.modules["duckdb"].Error
+    try:
+        found = connection.query(VARIABLES).fetchall()
+    except error_of_duckdb:  # a result is still pending, or the version has no variables
+        return {}
+    return {
+        f"{OF_VARIABLE}{name}": f"{'null' if value is None else literal(value)}::{kind}" for name, value, kind in found
+    }
+
+
+VARIABLES = "select name, value::varchar, type from duckdb_variables()"
 
 
 def reduce_database(_: Any, database: Database) -> Any:

@@ -300,6 +300,15 @@ def _set_metrics(before: Any) -> None:
         registry.register(one)
 
 
+def _signals() -> Any:
+    return sys.modules["blinker.base"].default_namespace or None
+
+
+def _set_signals(before: Any) -> None:
+    for name, signal in before.items():
+        importlib.import_module("blinker.base").default_namespace[name] = signal
+
+
 OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "styles of matplotlib": ("matplotlib.style", _styles, _set_styles),
     "sequences of colors of matplotlib": ("matplotlib.colors", _sequences, _set_sequences),
@@ -317,6 +326,7 @@ OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "plots of seaborn": ("seaborn._core.plot", _plots, _set_plots),
     "plots of pandas": ("pandas.plotting._misc", _plotting, _set_plotting),
     "metrics of Prometheus": ("prometheus_client.registry", _metrics, _set_metrics),
+    "signals of blinker": ("blinker.base", _signals, _set_signals),
     "structlog": ("structlog._config", _structlog, _set_structlog),
     "validators of attrs": ("attr._config", _validators, _set_validators),
     "file systems": ("fsspec.config", _file_systems, _set_file_systems),

@@ -1,4 +1,4 @@
-"""Parts of what libraries hold as a whole: arrays of a decision tree, elements of XML and the texts in them."""
+"""Parts of what libraries hold as a whole: arrays of trees and of models, elements of XML and the texts in them."""
 
 import sys
 from typing import Any
@@ -37,6 +37,23 @@ def part_with(root: Any) -> TreePart | None:
 def part_of(tree: Any, name: str) -> Any:
     """One of the arrays that hold a tree, as a view of its memory."""
     return tree.__getstate__()[name]
+
+
+def reduce_state_space(pickler: Any, model: Any) -> Any:
+    """A model of statsmodels, without its compiled parts.
+
+    These look into the model's arrays. Pickle would give them copies, and the model would go on to compute with those.
+    It makes them again when it needs them.
+    """
+    reduced = model.__reduce_ex__(5)
+    if not (isinstance(reduced, tuple) and len(reduced) > 2 and isinstance(reduced[2], dict)):
+        return NotImplemented
+    state = reduced[2] | {name: {} for name in COMPILED if name in reduced[2]}
+    return *reduced[:2], state, *reduced[3:]
+
+
+COMPILED = ("_representations", "_statespaces", "_kalman_filters", "_kalman_smoothers", "_initializations")
+"""Attributes of models and of how they begin: what is compiled for each kind of number, and its arrays."""
 
 
 def reduce_objectified(pickler: Any, element: Any) -> Any:

@@ -164,6 +164,8 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("scipy.spatial", "cKDTree", arrays.reduce_tree),
     ("scipy.stats._unuran.unuran_wrapper", "Method", refusing.reduce_sampler),
     ("sqlite3", "Connection", connections.reduce_sqlite),
+    ("statsmodels.tsa.statespace.representation", "Representation", parts.reduce_state_space),
+    ("statsmodels.tsa.statespace.initialization", "Initialization", parts.reduce_state_space),
     ("lxml.objectify", "ObjectifiedElement", parts.reduce_objectified),
     ("lxml.etree", "_ElementUnicodeResult", parts.reduce_text),
     ("requests", "Response", refusing.reduce_response),

@@ -108,10 +108,8 @@ def reduce_sampler(pickler: Any, sampler: Any) -> Any:
 
 def reduce_response(pickler: Any, response: Any) -> Any:
     """An answer over HTTP: pickle would read what the session has not read yet, or leave it out."""
-    read = getattr(response, "_content_consumed", None)
-    if read is None:
-        read = hasattr(response, "_content")
-    if not read:
+    content = getattr(response, "_content", False)
+    if content is False and not getattr(response, "_content_consumed", False) and getattr(response, "raw", True):
         raise PicklingError("an answer whose content has not been read; ask for its content")
     return NotImplemented
 
