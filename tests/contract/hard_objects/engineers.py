@@ -11,7 +11,7 @@ SESSIONS = {
         d = np.arange(6.0); m = np.ma.array(d, mask=[0, 1, 0, 0, 1, 0], copy=False); part = m[1:4]; v = m.view(); hard = np.ma.array([1, 2, 3], mask=[1, 0, 0], hard_mask=True)
         um = np.ma.array([1, 2, 3], mask=[0, 1, 0]); sharedm = um[:]; um2 = um.copy(); um2.unshare_mask()
         no = np.ma.array([1, 2]); st = np.ma.array([(1, 2.0), (3, 4.0)], mask=[(0, 1), (0, 0)], dtype=[("a", int), ("b", float)]); mv = st[0]; fld = st["b"]
-        st.fill_value = (-1, -2.5); con = [np.ma.masked, um[1], 3]
+        st.fill_value = (-1, -2.5); con = [np.ma.masked, um[1], 3]; import numpy.ma.mrecords; rec = np.ma.mrecords.fromarrays([np.ma.array([1, 2], mask=[0, 1]), [3.0, 4.0]], names="x,y"); x = rec.x
         class Tagged(np.ma.MaskedArray):
             def __new__(cls, a, tag=None, **k): o = np.ma.array(a, **k).view(cls); o.tag = tag; return o
             def __array_finalize__(self, o): super().__array_finalize__(o); self.tag = getattr(o, "tag", None)
@@ -30,6 +30,7 @@ SESSIONS = {
         ts[0] = 20 ;; t.tolist(), t.mask.tolist()
         m._optinfo, (m * 2)._optinfo, m.soften_mask() is m
         mk[3] = True ;; m.mask.tolist()
+        x[0] = 9 ;; rec.x.tolist(), rec.y.tolist(), type(rec).__name__, rec[1].tolist()
         """,
     ),
     "trees that are pruned": session(
@@ -56,6 +57,9 @@ SESSIONS = {
         sns.set_theme(palette="bright"); mpl.colors.get_named_colors_mapping()["corp"] = "#123456"
         so.Plot.config.theme["axes.facecolor"] = "pink"; so.Plot.config.display["format"] = "svg"; pp.plot_params["x_compat"] = True
         done = pm.Counter("my_jobs", "d", ["kind"]); done.labels("a").inc(2); waiting = pm.Gauge("my_depth", "d"); waiting.set_function(lambda: depth); depth = 4
+        class Counted:
+            def collect(self): yield prometheus_client.core.GaugeMetricFamily("my_count", "h", value=depth)
+        import prometheus_client.core; pm.REGISTRY.register(Counted()); pm.REGISTRY.unregister(pm.GC_COLLECTOR)
         im = PIL.Image.new("L", (2, 2)); im.tag = "t"; im.app = {"a": 1}; pl.set_random_seed(7); pl.Series(range(5)).sample(2)
         """,
         """
@@ -64,7 +68,8 @@ SESSIONS = {
         so.Plot.config.theme.reset() ;; so.Plot.config.theme["axes.facecolor"]
         pp.plot_params["x_compat"]
         done.labels("a").inc() ;; pm.REGISTRY.get_sample_value("my_jobs_total", {"kind": "a"})
-        depth = 9 ;; pm.REGISTRY.get_sample_value("my_depth"), waiting in pm.REGISTRY._collector_to_names
+        depth = 9 ;; pm.REGISTRY.get_sample_value("my_depth"), waiting in pm.REGISTRY._collector_to_names, pm.REGISTRY.get_sample_value("my_count")
+        pm.GC_COLLECTOR in pm.REGISTRY._collector_to_names, pm.PROCESS_COLLECTOR in pm.REGISTRY._collector_to_names
         pm.Counter("my_jobs", "d")
         im.tag, im.app
         "set_random_seed", pl.Series(range(50)).sample(3).to_list()
@@ -140,13 +145,14 @@ SESSIONS = {
     "variables, signals and notes": session(
         """
         import duckdb, blinker, numpy as np, scipy.spatial
-        con = duckdb.connect(); con.execute("set variable vv = 7"); con.execute("set variable l = [1, 2]"); con.execute("set variable s = 'it''s'"); con.execute("create table t as select 1 as x"); con.execute("set variable day = date '2024-02-03'"); fc = duckdb.connect("f.duckdb"); fc.execute("set variable st = {'a': 1, 'b': 'q'}")
+        con = duckdb.connect(); con.execute("set variable vv = 7"); con.execute("set variable l = [1, 2]"); con.execute("set variable s = 'it''s'"); con.execute("set variable nothing = null"); con.execute("set variable none = null::date"); con.execute("set variable b = unhex('FF71')"); con.execute("set variable m = map {'k': 1}"); con.execute('set variable "odd name" = $$NULL$$'); con.execute("create table t as select 1 as x"); con.execute("set variable day = date '2024-02-03'"); fc = duckdb.connect("f.duckdb"); fc.execute("set variable st = {'a': 1, 'b': 'q'}")
         done = blinker.signal("done"); heard = []
         def on_done(sender, **k): heard.append((sender, k))
         done.connect(on_done); tree = scipy.spatial.KDTree(np.eye(2)); tree.note = ["n"]; note = tree.note
         """,
         """
         con.execute("select getvariable('vv') + 1, getvariable('l'), getvariable('s'), getvariable('day')").fetchall()
+        con.execute("select getvariable('nothing'), typeof(getvariable('none')), getvariable('b'), getvariable('m'), getvariable('odd name')").fetchall()
         con.execute("select x from t").fetchall(), fc.execute("select getvariable('st')").fetchall()
         blinker.signal("done") is done
         blinker.signal("done").send("me", v=1) ;; heard

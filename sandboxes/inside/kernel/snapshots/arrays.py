@@ -236,8 +236,8 @@ def reduce_masked(pickler: Any, array: Any) -> Any:
 
 def reduce_masked_kind(pickler: Any, array: Any) -> Any:
     """A masked array of another class, of which NumPy would keep no attributes, or a record of a masked array."""
-    own = type(array).__reduce__ is not sys.modules["numpy.ma"].MaskedArray.__reduce__
-    return NotImplemented if own else reduce_masked(pickler, array)
+    as_numpy = type(array).__reduce__.__qualname__ in ("MaskedArray.__reduce__", "MaskedRecords.__reduce__")
+    return reduce_masked(pickler, array) if as_numpy else NotImplemented
 
 
 def make_array(buffer: Any, dtype: Any, shape: Any, order: Any, writeable: bool) -> Any:

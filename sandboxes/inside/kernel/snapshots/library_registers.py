@@ -285,9 +285,11 @@ def _set_plotting(before: Any) -> None:
 
 
 def _metrics() -> Any:
-    """The metrics that cells have registered with Prometheus, besides those of the process."""
+    """The metrics that cells have registered with Prometheus, and which of those of the process are left."""
     known = sys.modules["prometheus_client.registry"].REGISTRY._collector_to_names
-    return [one for one in known if type(one).__name__ not in OF_PROCESSES] or None
+    own = OF_PROCESSES & {type(one).__name__ for one in known}
+    mine = {one: list(names) for one, names in known.items() if type(one).__name__ not in OF_PROCESSES}
+    return (mine, sorted(own)) if mine or own != OF_PROCESSES else None
 
 
 OF_PROCESSES = frozenset({"ProcessCollector", "PlatformCollector", "GCCollector"})
@@ -296,8 +298,13 @@ OF_PROCESSES = frozenset({"ProcessCollector", "PlatformCollector", "GCCollector"
 
 def _set_metrics(before: Any) -> None:
     registry = importlib.import_module("prometheus_client").REGISTRY
-    for one in before:
-        registry.register(one)
+    mine, own = before
+    known = registry._collector_to_names
+    for one in [one for one in known if type(one).__name__ in OF_PROCESSES.difference(own)]:
+        registry.unregister(one)
+    known.update(mine)  # `register` asks a collector for its metrics, which runs code of cells
+    for one, names in mine.items():
+        registry._names_to_collectors.update(dict.fromkeys(names, one))
 
 
 def _signals() -> Any:

@@ -7,6 +7,7 @@ import threading
 from pickle import PicklingError
 from typing import Any
 
+from .attributes import reducer_with_own
 from .memory import address
 
 
@@ -111,7 +112,8 @@ def reduce_response(pickler: Any, response: Any) -> Any:
     content = getattr(response, "_content", False)
     if content is False and not getattr(response, "_content_consumed", False) and getattr(response, "raw", True):
         raise PicklingError("an answer whose content has not been read; ask for its content")
-    return NotImplemented
+    reduce = reducer_with_own(type(response))
+    return NotImplemented if reduce is None else reduce(pickler, response)
 
 
 def refuse(what: str) -> Any:
