@@ -308,12 +308,12 @@ def _set_metrics(before: Any) -> None:
 
 
 def _signals() -> Any:
-    return sys.modules["blinker.base"].default_namespace or None
+    return dict(sys.modules["blinker.base"].default_namespace) or None
 
 
 def _set_signals(before: Any) -> None:
-    for name, signal in before.items():
-        importlib.import_module("blinker.base").default_namespace[name] = signal
+    for name, signal in before.items():  # one that a library made when it was imported stays the library's
+        importlib.import_module("blinker.base").default_namespace.setdefault(name, signal)
 
 
 OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
