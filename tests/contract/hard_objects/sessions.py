@@ -22,6 +22,7 @@ from tests.contract.hard_objects import (
     process,
     programs,
     settings,
+    sharing,
     stores,
     tables,
     values,
@@ -30,6 +31,6 @@ from tests.contract.hard_objects import (
 THEMES = (
     identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits, handles,
     process, libraries, analyses, analysts, formats, instances, definitions, interpreter, execution,
-    engineers,
+    engineers, sharing,
 )  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}
