@@ -331,3 +331,29 @@ async def test_generators_of_numbers_go_on_where_they_were(steps: Steps) -> None
     expected = await steps.run("print(draw())")
     await steps.take_up_at(taken.id)
     assert await steps.run("print(draw())") == expected
+
+
+@pytest.mark.parametrize("steps", ["local"], indirect=True)
+async def test_a_snapshot_reads_nothing_of_an_answer(steps: Steps) -> None:
+    await steps.run("""
+        import io, requests
+        answer = requests.Response(); answer.raw = io.BytesIO(b"one two"); print(answer.raw.read(3))
+    """)
+    taken = await steps.keep()
+    assert [lost.name for lost in taken.lost] == ["answer"]
+    assert await steps.run("print(answer.raw.read(4))") == "b' two'\n"
+
+
+@pytest.mark.parametrize("steps", ["local"], indirect=True)
+async def test_what_is_written_into_a_tree_is_kept_and_reaches_it_again(steps: Steps) -> None:
+    await steps.run("""
+        import numpy as np
+        from sklearn.tree import DecisionTreeRegressor
+        X = np.random.default_rng(0).random((3000, 2)); model = DecisionTreeRegressor(random_state=0).fit(X, X[:, 0])
+        values = model.tree_.value
+    """)
+    await steps.keep()
+    for number in (7.0, 3.0):
+        await steps.run(f"values[:] = {number}")
+        await steps.take_up()
+        assert await steps.run("print(model.predict(X[:1]), values[0, 0])") == f"[{number:.0f}.] [{number:.0f}.]\n"

@@ -39,7 +39,7 @@ SESSIONS = {
         next(rows), next(slices).to_dicts()
         gb.len().to_dicts(), roll.agg(pl.col("v").sum()).to_dicts()
         """,
-        named="it rows slices gb roll scan",
+        named="it rows slices gb roll scan set_random_seed",
     ),
     "arrow with functions and types of one's own": session(
         """
@@ -73,7 +73,7 @@ SESSIONS = {
         batches.read_next_batch().to_pydict()["n"]
         roundtrip = ipc.open_stream(pa.py_buffer(ipc.serialize_pandas(tb.to_pandas(types_mapper=None).assign(u=0)))).read_all() ;; roundtrip.num_rows, mb.size, pc.sort_indices(tb, options=so).to_pylist()
         """,
-        named="scan frag pfile w sink pw batches opts view dset mb so conv times_k",
+        named="Uuid scan frag pfile w sink pw batches opts view dset mb so conv times_k",
     ),
     "a house style of figures": session(
         """

@@ -66,7 +66,7 @@ SESSIONS = {
         yaml.safe_load("!sq 5"), tpl.render(), jinja2.Environment().from_string("{{ 'b'|shout }}").render()
         pl.Series([1, 2, 3]).sample(1).to_list() in ([1], [2], [3])
         """,
-        named="fn env tpl mem costly",
+        named="fn env tpl mem costly FunctionNamespace set_random_seed",
     ),
     "clients without a net": session(
         r"""
@@ -229,7 +229,7 @@ SESSIONS = {
         isinstance(Sq(), Shape), issubclass(Sq, Shape), show(Point(3)), show(1)
         json_default.encode(Point(1)), Alias.__metadata__
         """,
-        named="ctx mem mem2",
+        named="ctx mem mem2 Temp",
     ),
     "objects of libraries with attributes of one's own": session(
         r"""

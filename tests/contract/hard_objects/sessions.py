@@ -7,6 +7,7 @@ from tests.contract.hard_objects import (
     classes,
     definitions,
     drawn,
+    engineers,
     execution,
     formats,
     frames,
@@ -24,6 +25,7 @@ from tests.contract.hard_objects import (
     programs,
     scripts,
     settings,
+    sharing,
     stores,
     tables,
     values,
@@ -32,6 +34,6 @@ from tests.contract.hard_objects import (
 THEMES = (
     identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits, handles,
     process, libraries, analyses, analysts, formats, instances, definitions, interpreter, execution, scripts,
-    natures, natives,
+    natures, natives, engineers, sharing,
 )  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

@@ -12,7 +12,8 @@ from contextlib import suppress
 from pickle import PickleBuffer, PicklingError
 from typing import Any
 
-from .attributes import is_only_forbidden
+from . import parts
+from .attributes import is_only_forbidden, with_hung
 from .memory import Held, Mapped, address
 from .singletons import CurrentSession, found, portable_path
 
@@ -33,6 +34,9 @@ def reduce_array(pickler: Any, array: Any) -> Any:
     root = root_of(array)
     if (root is not array or array.base is not None) and is_foreign(root):
         owner = pickler.reducers.memory.owner_of(root)
+        if root is not array and owner is None and (part := parts.part_with(root)) is not None:
+            offset = array.__array_interface__["data"][0] - _bounds(root)[0] if array.size else 0
+            return make_view, (part, offset, array.shape, array.strides, array.dtype, bool(array.flags.writeable))
         root = root if owner is None else owner
     if root is not array:
         start = address(root) if is_owner(root) else _bounds(root)[0]
@@ -69,8 +73,8 @@ def reduce_tree(pickler: Any, tree: Any) -> Any:
     reduced = tree.__reduce_ex__(5)
     state = reduced[2]
     if isinstance(state, tuple) and len(state) == TREE and sys.modules["numpy"].array_equal(state[1], tree.data):
-        return *reduced[:2], (state[0], tree.data, *state[2:]), *reduced[3:]
-    return reduced
+        reduced = *reduced[:2], (state[0], tree.data, *state[2:]), *reduced[3:]
+    return with_hung(reduced, dict(getattr(tree, "__dict__", {})))
 
 
 TREE = 10
@@ -228,6 +232,12 @@ def reduce_masked(pickler: Any, array: Any) -> Any:
     if root_of(array) is array:  # the view's root would be this very array again
         data = copy_of(data)
     return make_masked, (data, type(array)), state, None, None, set_masked
+
+
+def reduce_masked_kind(pickler: Any, array: Any) -> Any:
+    """A masked array of another class, of which NumPy would keep no attributes, or a record of a masked array."""
+    as_numpy = type(array).__reduce__.__qualname__ in ("MaskedArray.__reduce__", "MaskedRecords.__reduce__")
+    return reduce_masked(pickler, array) if as_numpy else NotImplemented
 
 
 def make_array(buffer: Any, dtype: Any, shape: Any, order: Any, writeable: bool) -> Any:

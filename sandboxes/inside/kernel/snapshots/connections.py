@@ -87,7 +87,13 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     _name_what_was_added(pickler, connection)
     usual = _usual_pragmas()
     settings = {name: value for name, value in _pragmas(connection).items() if value != usual[name]}
-    state = (connection.row_factory, connection.text_factory, getattr(connection, "autocommit", None), settings)
+    state = (
+        connection.row_factory,
+        connection.text_factory,
+        getattr(connection, "autocommit", None),
+        settings,
+        getattr(connection, "__dict__", {}),
+    )
     path = next(path for name, path in databases if name == "main")
     level = connection.isolation_level
     if path and os.path.exists(path):  # one that was deserialized has the path of a file that never was
@@ -220,9 +226,12 @@ def make_sqlite(path: str, content: Any, level: Any, kind: Any, detect: int = 0,
 
 
 def set_sqlite(connection: Any, state: Any) -> None:
-    """How rows and text come out of it, and its settings."""
-    connection.row_factory, connection.text_factory, autocommit, *more = state  # earlier snapshots have no settings
-    for name, value in (more[0] if more else {}).items():
+    """How rows and text come out of it, its settings, and the attributes of one of a class of a cell."""
+    connection.row_factory, connection.text_factory, autocommit, *more = state  # earlier snapshots have less
+    settings, attributes = (*more, {}, {})[:2]
+    if attributes:
+        vars(connection).update(attributes)
+    for name, value in settings.items():
         connection.execute(f"pragma {name} = {value}")
     if autocommit is not None:
         connection.autocommit = autocommit
@@ -239,6 +248,8 @@ def make_closed_sqlite() -> Any:
 
 LOCK = "lock_configuration"
 """The setting after which nothing can be set any more."""
+OF_VARIABLE = "variable "
+"""Before the name of a variable of a connection, whose value is an expression."""
 OF_SESSION = "session "
 """Before the name of a setting that other connections to the same database do not have."""
 
@@ -247,6 +258,9 @@ def _set(connection: Any, settings: dict[str, str]) -> Any:
     """Set it again; what only a new database can be told is left as it is."""
     error_of_duckdb: Any = sys.modules["duckdb"].Error
     for name, value in sorted(settings.items(), key=lambda one: one[0].removeprefix(OF_SESSION) == LOCK):
+        if name.startswith(OF_VARIABLE):
+            connection.execute(f"set variable {quoted(name.removeprefix(OF_VARIABLE))} = {value}")
+            continue
         try:
             connection.execute(f"set {name} = {literal(value)}")
         except error_of_duckdb:

@@ -4,12 +4,13 @@ What a connection and its database hold is asked when something ran on the datab
 `duckdb_databases`), and remembered: asking takes 5 to 15 ms of processor time, most of it in duckdb.
 """
 
+import contextlib
 import sys
 from dataclasses import dataclass, field
 from pickle import PicklingError
 from typing import Any
 
-from .connections import OF_SESSION, connect_duckdb, literal, make_database, open_duckdb, quoted
+from .connections import OF_SESSION, OF_VARIABLE, connect_duckdb, literal, make_database, open_duckdb, quoted
 from .default_duckdb import may_exist
 from .duckdb_catalog import Rows
 from .duckdb_databases import SETTINGS, Database, Seen, has_profile, usual_functions, usual_settings
@@ -32,6 +33,7 @@ appends a frame, it leaves a view of its own."""
 REASONS = {
     "frame": "it was registered with a duckdb connection; register it again",
     "function": "this function was made with a duckdb connection; make it again",
+    "variable": "this variable of a duckdb connection has a value that cannot be written as text; set it again",
     "prepared statement": "this prepared statement was made with a duckdb connection; make it again",
 }
 """Why parts of a connection do not come back."""
@@ -130,7 +132,9 @@ def _answer(database: Database, connection: Any) -> Answer:
     if ("transaction", number) in own:  # outside of one, each question has a new number
         return Answer(IN_TRANSACTION)
     answer.catalog = database.entries(connection)
-    answer.settings = _settings(database, connection)
+    variables, lost = _variables(connection)
+    answer.settings = _settings(database, connection) | variables
+    own += lost
     if "function" in answer.catalog:
         own += [("function", name) for _, name, *_ in answer.catalog["function"] if name not in usual_functions()]
     answer.named = sorted((kind, name) for kind, name in own if kind in REASONS)
@@ -168,6 +172,29 @@ def _settings(database: Database, connection: Any) -> dict[str, str]:
             return changed
     own = [name for name, (here, there) in zip(changed, pairs, strict=True) if here != there]
     return {f"{OF_SESSION}{name}" if name in own else name: value for name, value in changed.items()}
+
+
+def _variables(connection: Any) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """The variables that were set of a connection, each as an expression for its value; and those that have none."""
+    error_of_duckdb: Any = sys.modules["duckdb"].Error
+    kept, lost = dict[str, str](), list[tuple[str, str]]()
+    try:
+        found = connection.query(VARIABLES).fetchall()
+    except error_of_duckdb:  # a result is still pending, or the version has no variables
+        return kept, lost
+    for name, value, kind in found:
+        same = f"is not distinct from getvariable({literal(name)})"
+        for expression in (f"{literal(value)}::{kind}", f"null::{kind}", "null"):
+            with contextlib.suppress(error_of_duckdb):
+                if connection.query(f"select ({expression}) {same}").fetchall() == [(True,)]:
+                    kept[f"{OF_VARIABLE}{name}"] = expression
+                    break
+        else:
+            lost.append(("variable", name))
+    return kept, lost
+
+
+VARIABLES = "select name, value::varchar, type from duckdb_variables()"
 
 
 def reduce_database(_: Any, database: Database) -> Any:

@@ -161,8 +161,9 @@ def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[st
                 found[f"{PREFIX}{module}:{inner}:{what}"] = value
         elif "." in path:
             _capture_of_object(path, what, found)
-    if any(library_registers.REGISTERING in source for source in sources):
-        found |= library_registers.functions_of_arrow()
+    for told, name in library_registers.NAMED_BY_CODE.items():
+        if any(told in source for source in sources):
+            found |= name()
     return found | _accessors() | _of_builtins()
 
 

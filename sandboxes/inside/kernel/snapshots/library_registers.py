@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from .classes import is_users
 from .singletons import found, is_of_session, portable_path
 
 
@@ -108,8 +109,47 @@ def functions_of_arrow() -> dict[str, Any]:
 
 
 FUNCTIONS = "functions of pyarrow"
-REGISTERING = "_function("
-"""What stands in a cell that registers one: `register_scalar_function(` and the like."""
+
+
+def types_of_arrow() -> dict[str, Any]:
+    """What names the extension types that were registered with pyarrow, which are of classes of cells."""
+    library: Any = sys.modules.get("pyarrow")
+    if library is None:
+        return {}
+    kinds, mine = [library.ExtensionType], []
+    while kinds:
+        kinds += (found := kinds.pop().__subclasses__())
+        mine += [one.__name__ for one in found if is_users(one)]
+    why = "pyarrow does not tell which types were registered; register it again, before it is read from a file"
+    return {TYPES: Unkept([(f"pyarrow's {name}", "registered type", why) for name in mine])} if mine else {}
+
+
+TYPES = "types of pyarrow"
+
+
+def seed_of_polars() -> dict[str, Any]:
+    """What names the random numbers of polars, which somebody has seeded."""
+    why = "polars does not tell how far its random numbers are; call set_random_seed again"
+    return {SEED: Unkept([("polars' set_random_seed", "random numbers", why)])} if "polars" in sys.modules else {}
+
+
+SEED = "random numbers of polars"
+
+
+def functions_of_lxml() -> dict[str, Any]:
+    """What names the functions that XPath was taught."""
+    why = "lxml does not tell which functions its namespaces have; put them there again"
+    return {SPACES: Unkept([("lxml's FunctionNamespace", "functions", why)])} if "lxml.etree" in sys.modules else {}
+
+
+SPACES = "functions of lxml"
+NAMED_BY_CODE: dict[str, Callable[[], dict[str, Any]]] = {
+    "_function(": functions_of_arrow,
+    "register_extension_type(": types_of_arrow,
+    "set_random_seed(": seed_of_polars,
+    "FunctionNamespace(": functions_of_lxml,
+}
+"""What stands in a cell that does what a library does not tell, and what names it: `register_scalar_function(`, …"""
 OF_ARROW = frozenset({"count_all"})
 """Functions of pyarrow that have no name in Python."""
 
@@ -220,17 +260,85 @@ def _set_file_systems(before: Any) -> None:
     sys.modules["fsspec.config"].conf.update(before)
 
 
+def _plots() -> Any:
+    """How plots of `seaborn.objects` look and are shown."""
+    config = sys.modules["seaborn._core.plot"].Plot.config
+    theme, display = _usual_plots()
+    changed = {name: one for name, one in dict.items(config.theme) if theme.get(name, _plots) != one}
+    return (changed, dict(config.display)) if changed or config.display != display else None
+
+
+@functools.cache
+def _usual_plots() -> tuple[dict[str, Any], dict[str, Any]]:
+    usual = type(sys.modules["seaborn._core.plot"].Plot.config)()
+    return dict(dict.items(usual.theme)), dict(usual.display)
+
+
+def _set_plots(before: Any) -> None:
+    config = sys.modules["seaborn._core.plot"].Plot.config
+    dict.update(config.theme, before[0])
+    config.display.update(before[1])
+
+
+def _plotting() -> Any:
+    found = dict(sys.modules["pandas.plotting._misc"].plot_params)
+    return None if found == {"xaxis.compat": False} else found
+
+
+def _set_plotting(before: Any) -> None:
+    sys.modules["pandas.plotting._misc"].plot_params.update(before)
+
+
+def _metrics() -> Any:
+    """The metrics that cells have registered with Prometheus, and which of those of the process are left."""
+    known = sys.modules["prometheus_client.registry"].REGISTRY._collector_to_names
+    own = OF_PROCESSES & {type(one).__name__ for one in known}
+    mine = {one: list(names) for one, names in known.items() if type(one).__name__ not in OF_PROCESSES}
+    return (mine, sorted(own)) if mine or own != OF_PROCESSES else None
+
+
+OF_PROCESSES = frozenset({"ProcessCollector", "PlatformCollector", "GCCollector"})
+"""Metrics that Prometheus registers by itself."""
+
+
+def _set_metrics(before: Any) -> None:
+    registry = importlib.import_module("prometheus_client").REGISTRY
+    mine, own = before
+    known = registry._collector_to_names
+    for one in [one for one in known if type(one).__name__ in OF_PROCESSES.difference(own)]:
+        registry.unregister(one)
+    known.update(mine)  # `register` asks a collector for its metrics, which runs code of cells
+    for one, names in mine.items():
+        registry._names_to_collectors.update(dict.fromkeys(names, one))
+
+
+def _signals() -> Any:
+    return dict(sys.modules["blinker.base"].default_namespace) or None
+
+
+def _set_signals(before: Any) -> None:
+    for name, signal in before.items():  # one that a library made when it was imported stays the library's
+        importlib.import_module("blinker.base").default_namespace.setdefault(name, signal)
+
+
 OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "styles of matplotlib": ("matplotlib.style", _styles, _set_styles),
     "sequences of colors of matplotlib": ("matplotlib.colors", _sequences, _set_sequences),
     "threads and memory of pyarrow": ("pyarrow", _arrow, _set_arrow),
     FUNCTIONS: ("pyarrow.compute", lambda: None, _leave),
+    TYPES: ("pyarrow", lambda: None, _leave),
+    SEED: ("polars", lambda: None, _leave),
+    SPACES: ("lxml.etree", lambda: None, _leave),
     "pools of joblib": ("joblib.parallel", _pools, _set_pools),
     "fonts of matplotlib": ("matplotlib.font_manager", _fonts, _set_fonts),
     "interactive figures": ("matplotlib", _interactive, _set_interactive),
     "errors of special functions": ("scipy.special", _special, _set_special),
     "workers of transforms": ("scipy.fft._pocketfft.helper", _workers, _set_workers),
     "colors of dendrograms": ("scipy.cluster.hierarchy", _links, _set_links),
+    "plots of seaborn": ("seaborn._core.plot", _plots, _set_plots),
+    "plots of pandas": ("pandas.plotting._misc", _plotting, _set_plotting),
+    "metrics of Prometheus": ("prometheus_client.registry", _metrics, _set_metrics),
+    "signals of blinker": ("blinker.base", _signals, _set_signals),
     "structlog": ("structlog._config", _structlog, _set_structlog),
     "validators of attrs": ("attr._config", _validators, _set_validators),
     "file systems": ("fsspec.config", _file_systems, _set_file_systems),

@@ -32,7 +32,8 @@ def _is_at_its_path(file: Any) -> bool:
 def _kept(picture: Any) -> dict[str, Any]:
     """What hangs on a picture, or its class has put there, and what it knows of its file."""
     space, kind = vars(picture), type(picture)
-    known = OF_PICTURE if is_users(kind) else OF_PICTURE | OF_READERS
+    plain = is_users(kind) or kind is importlib.import_module("PIL.Image").Image
+    known = OF_PICTURE if plain else OF_PICTURE | OF_READERS
     kept = {name: one for name, one in space.items() if name not in known and (is_users(kind) or name[0] != "_")}
     kept |= {name: space[name] for name in OF_FILE if type(space.get(name)) in PLAIN}
     return kept | ({"_exif": space["_exif"]} if space.get("_exif") is not None else {})

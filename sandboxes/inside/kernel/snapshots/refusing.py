@@ -11,6 +11,7 @@ import threading
 from pickle import PicklingError
 from typing import Any
 
+from .attributes import reducer_with_own
 from .memory import address
 
 
@@ -149,6 +150,15 @@ def reduce_sampler(pickler: Any, sampler: Any) -> Any:
     if not any(hasattr(one, "bit_generator") or hasattr(one, "get_state") for one in reduced[1]):
         raise PicklingError("a sampler with random numbers of its own; give it a generator as random_state")
     return reduced
+
+
+def reduce_response(pickler: Any, response: Any) -> Any:
+    """An answer over HTTP: pickle would read what the session has not read yet, or leave it out."""
+    content = getattr(response, "_content", False)
+    if content is False and not getattr(response, "_content_consumed", False) and getattr(response, "raw", True):
+        raise PicklingError("an answer whose content has not been read; ask for its content")
+    reduce = reducer_with_own(type(response))
+    return NotImplemented if reduce is None else reduce(pickler, response)
 
 
 def refuse(what: str) -> Any:

@@ -56,6 +56,8 @@ class _Registered:
     """How often any classes had been registered when none of a cell was found: until it is more, there is none."""
     colormaps: frozenset[str] = frozenset()
     """The names of colormaps there were when none of a cell was found."""
+    colors: ClassVar[dict[str, Any]] = {}
+    """The names of colors that are not as matplotlib has them."""
     formats = 0
     """How many entries for formats of images there were when none of a cell was found."""
 
@@ -70,7 +72,7 @@ def _register_again(before: Any) -> None:
 
 
 class _Untouched:
-    """Registers in which nothing was of a cell when they were looked through: nothing is while they are the same."""
+    """Registers that were looked through: what was found is not looked for again while they are the same."""
 
     known: ClassVar[dict[tuple[str, str], tuple[DictContents, list[Any]]]] = {}
     """What was in each of them, which is held."""
@@ -92,7 +94,7 @@ class _Untouched:
 
     @classmethod
     def add(cls, module: str, place: str, register: Any) -> None:
-        """Note that nothing in a register is of a cell."""
+        """Note that a register was looked through, and nothing was found, or that was noted."""
         if is_alone():
             contents = DictContents(register)
             contents.remember()
@@ -222,22 +224,30 @@ def _set_colormaps(before: Any) -> None:
 
 def _colors() -> Any:
     known = sys.modules["matplotlib.colors"].get_named_colors_mapping()
-    usual = _usual_colors()
-    return None if len(known) == len(usual) else {name: one for name, one in known.items() if name not in usual}
+    if not _Untouched.has(*COLORS, known):
+        usual = _usual_colors()
+        _Registered.colors = {name: one for name, one in known.items() if usual.get(name) != one}
+        _Untouched.add(*COLORS, known)
+    return _Registered.colors or None
+
+
+COLORS = "matplotlib.colors", "the names of colors"
 
 
 @functools.cache
-def _usual_colors() -> frozenset[str]:
-    """The names of colors that matplotlib has: those with `gray` it has with `grey`, too."""
+def _usual_colors() -> dict[str, Any]:
+    """The colors that matplotlib has by name: those with `gray` it has with `grey`, too."""
     library: Any = sys.modules["matplotlib.colors"]
-    names = {*library.XKCD_COLORS, *library.CSS4_COLORS, *library.TABLEAU_COLORS, *library.BASE_COLORS}
-    return frozenset(
-        names | {name.replace("gray", "grey") for name in names} | {name.replace("grey", "gray") for name in names}
-    )
+    usual = {**library.XKCD_COLORS, **library.CSS4_COLORS, **library.TABLEAU_COLORS, **library.BASE_COLORS}
+    for one, other in (("gray", "grey"), ("grey", "gray")):
+        usual = {name.replace(one, other): color for name, color in usual.items()} | usual
+    return usual
 
 
 def _set_colors(before: Any) -> None:
-    sys.modules["matplotlib.colors"].get_named_colors_mapping().update(before)
+    known = sys.modules["matplotlib.colors"].get_named_colors_mapping()
+    for name, one in before.items():  # `update` would leave what it has looked up as it was
+        known[name] = one
 
 
 def _scales() -> Any:

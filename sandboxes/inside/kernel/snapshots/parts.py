@@ -1,0 +1,79 @@
+"""Parts of what libraries hold as a whole: arrays of trees and of models, elements of XML and the texts in them."""
+
+import sys
+from typing import Any
+
+ARRAYS = ("nodes", "values")
+"""What holds all of a tree, by its names in the tree's state."""
+
+
+class TreePart:
+    """Stands for one of the arrays that hold a tree: the tree is asked for it again.
+
+    Args:
+        tree: The tree.
+        name: Which of its arrays it is.
+    """
+
+    def __init__(self, tree: Any, name: str) -> None:
+        self._tree = tree
+        self._name = name
+
+    def __reduce__(self) -> Any:
+        return part_of, (self._tree, self._name)
+
+
+def part_with(root: Any) -> TreePart | None:
+    """The part of a tree that has the memory of an array; None: it is not a tree's."""
+    tree = root.base
+    library: Any = sys.modules.get("sklearn.tree._tree")
+    if library is None or not isinstance(tree, library.Tree):
+        return None
+    place = root.__array_interface__["data"][0]
+    names = [name for name in ARRAYS if part_of(tree, name).__array_interface__["data"][0] == place]
+    return TreePart(tree, names[0]) if names else None
+
+
+def part_of(tree: Any, name: str) -> Any:
+    """One of the arrays that hold a tree, as a view of its memory."""
+    return tree.__getstate__()[name]
+
+
+def reduce_state_space(pickler: Any, model: Any) -> Any:
+    """A model of statsmodels, without its compiled parts.
+
+    These look into the model's arrays. Pickle would give them copies, and the model would go on to compute with those.
+    It makes them again when it needs them.
+    """
+    reduced = model.__reduce_ex__(5)
+    if not (isinstance(reduced, tuple) and len(reduced) > 2 and isinstance(reduced[2], dict)):
+        return NotImplemented
+    state = reduced[2] | {name: {} for name in COMPILED if name in reduced[2]}
+    return *reduced[:2], state, *reduced[3:]
+
+
+COMPILED = ("_representations", "_statespaces", "_kalman_filters", "_kalman_smoothers", "_initializations")
+"""Attributes of models and of how they begin: what is compiled for each kind of number, and its arrays."""
+
+
+def reduce_objectified(pickler: Any, element: Any) -> Any:
+    """An element of `lxml.objectify`: its library takes one that is in another one out of it."""
+    parent = element.getparent()
+    return NotImplemented if parent is None else (child_of, (parent, _plain().index(parent, element)))
+
+
+def child_of(parent: Any, place: int) -> Any:
+    """An element in another one, whatever its class answers when it is asked for it."""
+    return _plain().__getitem__(parent, place)
+
+
+def _plain() -> Any:
+    return sys.modules["lxml.etree"]._Element
+
+
+def reduce_text(pickler: Any, text: Any) -> Any:
+    """A text that XPath has found. It knows its element, which does not come back."""
+    if text.getparent() is not None:
+        why = "elements of lxml do not come back, so texts that XPath has found do not know theirs"
+        pickler.reducers.name("lxml's getparent", "method of texts", why)
+    return NotImplemented
