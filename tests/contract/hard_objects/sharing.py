@@ -74,7 +74,7 @@ SESSIONS = {
         """,
         """
         a.n = 10 ;; arr.tolist(), view.tolist(), df.n.tolist(), dct.index.tolist(), rows[0]["n"].n, rec["n"][0].n, vals[0, 0].n
-        arr[0] is a, arr[2] is arr[0], df.n[0] is a, ser[0] is a, grid[0, 0] is a, st["o"][1] is b, idx[0] is a, attrs["root"] is a, df.attrs["root"].kids[0].up is a, tup[0][0] is a
+        arr[0] is a, arr[2] is arr[0], df.n[0] is a, ser[0] is a, grid[0, 0] is a, st["o"][1] is b, idx[0] is a, attrs["root"] is a, df.attrs["root"].kids[0].up is a, attrs is df.attrs, tup[0][0] is a
         view[1] = None ;; arr.tolist(), grid[0, 1].append(2), grid.tolist(), selfed[0] is selfed
         k = 30 ;; df.f[1](1), df.t[1] is Node, isinstance(a, df.t[1]), df.f[0] is len
         nest[0] is inner, nest[1] is df, inner.tolist(), inner.iloc[0]

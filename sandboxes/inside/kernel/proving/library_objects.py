@@ -8,10 +8,16 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..snapshots.parts import COMPILED
 from ..snapshots.singletons import portable_path
 
 Digest = Callable[[Any], bytes]
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+OF_STATE_SPACE = (
+    ("statsmodels.tsa.statespace.representation", "Representation"),
+    ("statsmodels.tsa.statespace.initialization", "Initialization"),
+)
+"""Classes whose objects `parts.reduce_state_space` takes apart."""
 MAX_ROWS = 100_000
 """Lines of a dump of a database that are looked at."""
 
@@ -37,6 +43,8 @@ def content(value: Any, digest: Digest) -> bytes | None:
         return digest(dict(value))
     if _is(value, "scipy.spatial", "cKDTree"):  # the rest is made of that, and has addresses in it
         return digest([value.data, value.leafsize, value.boxsize])
+    if any(_is(value, module, name) for module, name in OF_STATE_SPACE):  # what is compiled is made again
+        return digest([one for one in vars(value).items() if one[0] not in COMPILED])
     if _is(value, "pydantic", "TypeAdapter"):  # the rest is made of that, and has addresses in it
         return digest([value._type, value._config])
     if _is(value, "logging", "Logger") or _is(value, "logging", "Handler"):

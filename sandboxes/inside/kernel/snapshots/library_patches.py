@@ -337,7 +337,8 @@ def restore(name: str, value: Any) -> None:
 def _fill(container: Any, value: Any) -> None:
     """Put entries into a container, or all that it had in the place of what it has."""
     if isinstance(value, dict):
-        container.update(value)
+        for key, one in value.items():  # `update` would pass over what its class does with them
+            container[key] = one
     elif isinstance(container, list):
         container[:] = value[1]
     else:

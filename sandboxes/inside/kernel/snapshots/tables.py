@@ -60,7 +60,10 @@ def reduce_frame(pickler: Any, frame: Any) -> Any:
     unset = [name for name in frame._metadata if name not in space and name in state and not hasattr(type(frame), name)]
     for name in unset:
         del state[name]
-    return with_hung(reduced, _hung(frame, OF_FRAMES))
+    hung = _hung(frame, OF_FRAMES)
+    if noted := space.get("_attrs"):  # pandas would give it a copy, and whoever has `frame.attrs` another one
+        hung["_attrs"] = noted
+    return with_hung(reduced, hung)
 
 
 def _hung(value: Any, own: frozenset[str]) -> dict[str, Any]:
