@@ -48,3 +48,18 @@ def test_files_pipes_connections_memory_and_children_are_shared(tmp_path: Path) 
             assert is_shared()
     assert not is_shared()
     assert set(_descriptors()) >= {0, 1, 2}
+
+
+LOOKS = """
+import sys
+from sandboxes.inside.kernel.shared_state import SharedState
+state, before = SharedState([sys.argv[1]]), set(sys.modules)
+assert not state.is_there([], [], [])
+print(sorted(set(sys.modules) - before))
+"""
+
+
+def test_looking_imports_nothing(tmp_path: Path) -> None:
+    """Modules that are there after a look would make the next snapshot another one."""
+    looked = subprocess.run([sys.executable, "-c", LOOKS, tmp_path], capture_output=True, text=True, check=False)
+    assert (looked.stdout, looked.stderr) == ("[]\n", "")

@@ -126,7 +126,7 @@ def _mark(descriptor: int) -> tuple[int, int] | None:
 
 
 def _children() -> set[int]:
-    with suppress(OSError), open(f"/proc/self/task/{threading.get_native_id()}/children", encoding="ascii") as file:
+    with suppress(OSError), open(f"/proc/self/task/{threading.get_native_id()}/children", encoding="utf-8") as file:
         return set(map(int, file.read().split()))
     return set()
 

@@ -27,7 +27,7 @@ class TooMuchError(BaseException):
 def resident_bytes() -> int:
     """The memory of this process; 0 when that cannot be known."""
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:
+        with open("/proc/self/statm", encoding="utf-8") as file:
             return int(file.read().split()[1]) * resource.getpagesize()
     except (OSError, ValueError, IndexError):
         return 0
@@ -152,7 +152,7 @@ def hold_time(seconds: float) -> None:
 
 def _data_bytes() -> int:
     try:
-        with open("/proc/self/status", encoding="ascii") as file:
+        with open("/proc/self/status", encoding="utf-8") as file:
             return next(int(line.split()[1]) << 10 for line in file if line.startswith("VmData:"))
     except (OSError, StopIteration, ValueError):
         return 4 << 30

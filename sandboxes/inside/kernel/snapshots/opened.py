@@ -92,7 +92,7 @@ def _text_at(file: Any, place: int) -> Any:
 def _place_of_newline() -> int | None:
     """Where CPython has it, behind the beginning of the object; None: in this Python it is not to be found."""
     with contextlib.ExitStack() as stack:
-        files = [stack.enter_context(io.TextIOWrapper(io.BytesIO(), "ascii", newline=one)) for one in NEWLINES]
+        files = [stack.enter_context(io.TextIOWrapper(io.BytesIO(), "utf-8", newline=one)) for one in NEWLINES]
         # Texts of at most one character exist once, so their places are known; only then is the last one looked at.
         known = [None if one is None else id(one) for one in NEWLINES[:-1]]
         places = [
