@@ -16,8 +16,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc"
 LIBRARY = Path(os.__file__)
 
 
-def test_files_pipes_connections_memory_and_children_are_shared(tmp_path: Path) -> None:
-    state, children = SharedState([str(tmp_path)]), _children()
+def look(folder: Path) -> None:
+    """Open and close what would be shared, and look each time."""
+    state, children = SharedState([str(folder)]), _children()
 
     def is_shared(*descriptors: int) -> bool:
         return state.is_there(descriptors, children, [])
@@ -26,8 +27,8 @@ def test_files_pipes_connections_memory_and_children_are_shared(tmp_path: Path) 
     with LIBRARY.open() as of_library, Path(os.devnull).open("w") as nothing, tempfile.TemporaryFile() as written:
         assert is_shared()
         assert not is_shared(written.fileno()), (of_library, nothing)
-    (tmp_path / "mine").write_text("1")
-    with (tmp_path / "mine").open():
+    (folder / "mine").write_text("1")
+    with (folder / "mine").open():
         assert is_shared()
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -48,6 +49,20 @@ def test_files_pipes_connections_memory_and_children_are_shared(tmp_path: Path) 
             assert is_shared()
     assert not is_shared()
     assert set(_descriptors()) >= {0, 1, 2}
+
+
+LOOK = """
+import pathlib, sys
+from tests.unit.test_shared_state import look
+look(pathlib.Path(sys.argv[1]))
+print("looked")
+"""
+
+
+def test_files_pipes_connections_memory_and_children_are_shared(tmp_path: Path) -> None:
+    """In a process of its own, since a thread of another test may open something between two looks."""
+    looked = subprocess.run([sys.executable, "-c", LOOK, tmp_path], capture_output=True, text=True, check=False)
+    assert (looked.stdout, looked.stderr) == ("looked\n", "")
 
 
 LOOKS = """
