@@ -59,11 +59,26 @@ def duplicates(texts: dict[Path, list[str]], trees: dict[Path, ast.Module]) -> i
     return sum(((one[0], one[1] - 1), (two[0], two[1] - 1)) not in starts for one, two in starts)
 
 
+def functions(trees: dict[Path, ast.Module]) -> list[tuple[int, str]]:
+    """All functions: lines, and name with the module."""
+    return [
+        ((node.end_lineno or node.lineno) - node.lineno + 1, f"{module(file)}.{node.name}")
+        for file, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, Function)
+    ]
+
+
+def read(files: list[Path]) -> tuple[dict[Path, list[str]], dict[Path, ast.Module]]:
+    """The lines of files, and their syntax."""
+    texts = {file: file.read_text().splitlines() for file in files}
+    return texts, {file: ast.parse("\n".join(lines)) for file, lines in texts.items()}
+
+
 def main() -> None:
     """Print the figures."""
     files = sources()
-    texts = {file: file.read_text().splitlines() for file in files}
-    trees = {file: ast.parse("\n".join(lines)) for file, lines in texts.items()}
+    texts, trees = read(files)
     modules = {module(file): file for file in files}
     importers: Counter[str] = Counter()
     for file, tree in trees.items():
@@ -71,13 +86,7 @@ def main() -> None:
         names = set(imported(tree, own, is_package=file.stem == "__init__"))
         importers.update(name for name in names if name in modules and name != own)
     single = [name for name, file in modules.items() if importers[name] == 1 and file.stem != "__init__"]
-    functions = [
-        ((node.end_lineno or node.lineno) - node.lineno + 1, f"{module(file)}.{node.name}")
-        for file, tree in trees.items()
-        for node in ast.walk(tree)
-        if isinstance(node, Function)
-    ]
-    lengths, longest = sorted(len(lines) for lines in texts.values()), max(functions)
+    lengths, longest = sorted(len(lines) for lines in texts.values()), max(functions(trees))
     stems = Counter(file.stem for file in files if file.stem not in ("__init__", "__main__"))
     print(f"source files                         {len(files)}")
     print(f"source lines                         {sum(lengths):,}")

@@ -90,9 +90,7 @@ class Session:
             self._main, self._own, self._interrupts, lambda: self._control, self._send_frame, self._is_here
         )
         self._earlier = EarlierSteps(self._calls, self._snapshots)
-        builtins.input = _no_input
-        for name in ("exit", "quit"):
-            setattr(builtins, name, _exit)
+        _replace_builtins()
         _fork_by_default()
         own = [inside or self._root, *(os.environ.get(name, "") for name in ("HOME", "TMPDIR", "MPLCONFIGDIR"))]
         self._reach = SideEffectMonitor(reach, own, sealed=sealed)
@@ -104,9 +102,8 @@ class Session:
         packages.offer(self._root, network=network, proxy=proxy)
         self._start = StartState(inside)
         self._builtins = own_library().builtins
-        if self._standby.possible:
-            state = SharedState([self._root, *self._beside])
-            self._standby.shares = lambda: self._shares(state)
+        self._shared = SharedState([self._root, *self._beside])
+        self._standby.shares = self._shares
         os.register_at_fork(before=self._streams.flush, after_in_child=self._forked)
 
     def serve(self) -> NoReturn:
@@ -174,12 +171,12 @@ class Session:
         self._send("hello", {}, {"head": self._head, "files_changed": changed, "changes": self._changes})
         return True
 
-    def _shares(self, state: SharedState) -> bool:
+    def _shares(self) -> bool:
         """Whether a copy of this session would share what cells may change."""
         descriptors, children = self._standby.own
         looking = self._prover.child if self._prover is not None else 0
         memory = [self._engine.window] if self._engine is not None else []
-        return state.is_there(descriptors | self._cells.descriptors, children | {looking}, memory)
+        return self._shared.is_there(descriptors | self._cells.descriptors, children | {looking}, memory)
 
     def _run(self, header: dict[str, Any], code: str, wanted: list[list[str]]) -> None:
         """Run a cell, and then the expressions of its answer: each is wanted as Python and its format."""
@@ -453,6 +450,13 @@ def _bounded(changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if room < 0:
             return changes[:index]
     return changes
+
+
+def _replace_builtins() -> None:
+    """Put in the place of what is for people at a keyboard what says how it is here."""
+    builtins.input = _no_input
+    for name in ("exit", "quit"):
+        setattr(builtins, name, _exit)
 
 
 def _no_input(prompt: object = "", /) -> str:
