@@ -148,6 +148,7 @@ def put_back() -> None:
 
 def made_again(them: list[Any]) -> None:
     """Another record, with another number in it, at the address of one that was there."""
+    gc.collect()  # what nobody needs any more may still hold the records
     for place in range(PICKED, ROWS):
         before, address = dict(them[place]), id(them[place])
         them[place] = None
@@ -156,7 +157,8 @@ def made_again(them: list[Any]) -> None:
             them[place] = found[0]
             return
         them[place] = before
-    raise AssertionError("the address was not given out again")
+    holders = [type(one) for one in gc.get_referrers(them[-1])]
+    raise AssertionError(f"the address was not given out again; what holds a record: {holders}")
 
 
 def number_made_again(them: list[Any]) -> None:
