@@ -41,6 +41,7 @@ SESSIONS = {
         con.execute("insert into sales(sku, price, cost) values ('next', 2, 1)").lastrowid
         cur.connection is con
         """,
+        named="con cur lazy",
     ),
     "sqlite on a file, two connections, wal, attached and pragmas": session(
         """
@@ -66,6 +67,7 @@ SESSIONS = {
         closed.execute("select 1")
         writer.isolation_level, reader.text_factory is bytes, writer.row_factory
         """,
+        named="pc plain writer",
     ),
     "sqlite, adapters, authorizer, trace, blobs and backup": session(
         """
@@ -104,6 +106,12 @@ SESSIONS = {
         tr.tag, len(tr.log), tr.execute("select v from z").fetchone(), tr.log[-1], type(tr) is Tracked
         sqlite3.connect(":memory:").execute("select ?", (decimal.Decimal("1.5"),)).fetchone()
         """,
+        named="blob callbacks tr",
+        known="""
+        con.execute("delete from t")
+        denied, con.execute("select count(*) from t").fetchone()
+        n = len(statements); _ = con.execute("select 77").fetchone() ;; len(statements) - n, statements[-1]
+        """,
     ),
     "duckdb, relations, views over frames, prepared and half-read results": session(
         """
@@ -132,6 +140,7 @@ SESSIONS = {
         con.execute("insert into raw.customers values (1, 'dup', [], null)")
         con.execute("select tags, meta from raw.customers order by id").fetchall()
         """,
+        named="agg con cur named rel res",
     ),
     "duckdb on a file, transactions, attached and the default connection": session(
         """
@@ -156,6 +165,7 @@ SESSIONS = {
         side.execute("insert into ev values ('2024-03-04', 'd', 4)") ;; db.execute("select max(k) from ev").fetchone()
         pathlib.Path("lake.duckdb").exists(), sorted(p.name for p in pathlib.Path(".").glob("*.parquet"))
         """,
+        named="db done mem mem2 r",
     ),
     "polars, lazy plans, sql context, expressions and config": session(
         """
@@ -187,6 +197,7 @@ SESSIONS = {
         arr.flags.writeable, shared.flags["SORTED_ASC"], sorted_["amt"].flags["SORTED_ASC"]
         df.schema, df["cur"].unique(maintain_order=True).to_list(), df.lazy().select(w.alias("w")).collect().height
         """,
+        named="ctx it lf obj slices",
     ),
     "pyarrow, tables of chunks, dictionaries, buffers and readers in the middle": session(
         """
@@ -217,6 +228,7 @@ SESSIONS = {
         money.type.cur, type(money.type) is Money, money.storage.to_pylist()
         pc.is_in(pa.array(["a", "b"]), options=opts).to_pylist(), reg.name, def_pool is pa.default_memory_pool() or def_pool.backend_name == pa.default_memory_pool().backend_name
         """,
+        named="Money it mm mv opts pf pw rbr sink src w",
     ),
     "datasets, partitions, scanners and file systems": session(
         """
@@ -241,6 +253,7 @@ SESSIONS = {
         sorted(dirfs.ls("", detail=False)), fil.count_rows() >= 2, pool.v.tolist()
         inmem.to_table().num_rows, uni.count_rows() >= 8, opt.read_options.dictionary_columns, b.num_rows
         """,
+        named="br chunks fil fin info inmem sc",
     ),
     "arrow, polars, pandas and duckdb over one memory": session(
         """
@@ -267,6 +280,7 @@ SESSIONS = {
         parts["a"].loc[0, "n"] if "a" in parts else None, sorted(parts)
         ser.iloc[0] = "changed" ;; ser2.tolist()
         """,
+        named="con2 pol q rb reader rel rel2 tbl",
     ),
     "parquet and orc readers, feather, statistics and pandas stores": session(
         """
@@ -293,5 +307,6 @@ SESSIONS = {
         octx.__exit__(None, None, None) ;; pd.get_option("display.precision")
         fh.closed, fh.name, fh.mode
         """,
+        named="col octx of rd rg stat",
     ),
 }

@@ -21,13 +21,15 @@ SESSIONS = {
         rng.random(), alias.random(), alias is rng, next(sampler), s0
         kids[0].integers(10 ** 6), child.generate_state(1)[0], ss.spawn(1)[0].spawn_key, rng.spawn(1)[0].integers(10 ** 6)
         g1.random(), g2.random(), g1.bit_generator is g2.bit_generator is px, mt.random(), np.random.Generator(ph).random()
-        shuffle(deck) ;; deck
+        shuffle(deck) ;; deck, sampler is not None
         rng.bit_generator.state = state ;; rng.random(), legacy2.random_sample()
         random.setstate(saved) ;; random.random(), random.gauss(0, 1)
         sd.random(), sd.draws, type(sd) is Seeded, ns
-        pd.Series(range(50)).sample(3).tolist(), pl.Series(range(50)).sample(3).to_list(), pd.Series(range(9)).sample(2, random_state=legacy).tolist()
+        pd.Series(range(50)).sample(3).tolist(), pd.Series(range(9)).sample(2, random_state=legacy).tolist()
+        pl.Series(range(50)).sample(3).to_list(), pl.set_random_seed.__name__
         own.gauss(0, 1), own.getstate()[2] is None
         """,
+        named="sampler set_random_seed",
     ),
     "dates, zones, calendars and schedules": session(
         """
@@ -58,6 +60,7 @@ SESSIONS = {
         roll.index.freq == bd, roll.index[-1], (pd.Timestamp("2024-04-30") + bd).day, bd.weekmask, per.freqstr, (pd.Timestamp("2024-01-05 16:30") + bh).hour
         dp.parse("01/02/2024", info).month, now(5), info.dayfirst
         """,
+        named="it rset rule",
     ),
     "regular expressions, scanners, templates and text machinery": session(
         """
@@ -86,6 +89,10 @@ SESSIONS = {
         env.globals["site"]["n"] = 5 ;; inline.render(xs="ab"), env.filters["money"](1), t.name
         "abc".translate(table), eval(code, {"a": 1, "b": 3}), ast.unparse(tree), get({"k": 4}), attr(m)[:3]
         hp.feed("f='2'>y</a>") ;; hp.links, hp.rawdata, hp.getpos()
+        copy_ = re.compile(r"(?P<k>\\w+)=(?P<v>\\d+)", re.I) ;; copy_ is pat, copy_ == pat
+        """,
+        named="gen it lexer part rit rm sc",
+        known="""
         copy_ = re.compile(r"(?P<k>\\w+)=(?P<v>\\d+)", re.I) ;; copy_ is pat, copy_ == pat
         """,
     ),
@@ -124,6 +131,7 @@ SESSIONS = {
         wrapped.load(), wrapped.load.call_count, sent is mock.sentinel.missing, auto.load.__class__.__name__ != "", mock.ANY == 5, sealed.ok
         sealed.other
         """,
+        named="open_p",
     ),
     "http clients, sessions, cookies, requests that are prepared and stubs": session(
         """
@@ -191,6 +199,7 @@ SESSIONS = {
         sl.add(2); sd["0"] = 5; bd["b"] = 2 ;; list(sl), list(ks), inv[2], inv.inverse is bd, md.getall("a")
         mv[0] = 9; tup[0].append(1) ;; arr.tolist(), tup2[0], tup2[1] is tup, mv.obj is arr, st[Watched], st[1], "abcdef"[sl_], rg[-1]
         """,
+        named="mv",
     ),
     "exceptions kept, tracebacks, notes and groups": session(
         """
@@ -279,6 +288,7 @@ SESSIONS = {
         sk.rows.append("x") ;; g["nodes"][extract]["owner"].rows, len(g["edges"]), [t.__name__ for t in g["nodes"]]
         bus._l.acquire(blocking=False), extract.__wrapped__ is extract.fn, str(plan), bus.on("x")(len) is len
         """,
+        named="topo",
     ),
     "command lines, arguments, rich consoles and progress": session(
         """
@@ -317,6 +327,7 @@ SESSIONS = {
         prog.advance(tid) ;; prog.tasks[0].completed, prog.tasks[0].percentage, prog.console is con
         sh.onecmd("add 5") ;; sh.total, sh.stdout is buf, sh.prompt, pp._stream is buf
         """,
+        named="con prog",
     ),
     "typing constructs, protocols, generics and functions made at run time": session(
         """
@@ -365,21 +376,22 @@ SESSIONS = {
             def save(self):
                 tmp = self.p.with_suffix(".tmp"); tmp.write_text(json.dumps(sorted(self.done))); os.replace(tmp, self.p); self.dirty = False
         cp = Checkpoint("cp.json"); cp.mark("f0"); cp.save(); cp.mark("f1"); lk = filelock.FileLock("etl.lock"); lk.acquire(); lf = open("flock.lock", "w"); fcntl.flock(lf, fcntl.LOCK_EX); manifest = {p: p.stat() for p in sorted(base.iterdir())}; todo = (p for p in sorted(base.iterdir()) if p.stem not in cp.done); t0 = next(todo); digest = functools.lru_cache(lambda p: hashlib.md5(p.read_bytes()).hexdigest()); d0 = digest(base / "f0.csv")
-        journal = open("journal.log", "a+", buffering=1); journal.write("start\\n"); part = open("out.part", "wb"); part.write(b"half"); handles = {p.name: open(p) for p in sorted(base.iterdir())[:2]}; handles["f0.csv"].readline(); a, b = socket.socketpair(); a.send(b"msg"); a.settimeout(2); srv = socket.socket(); srv.bind(("127.0.0.1", 0)); srv.listen(1); sel = selectors.DefaultSelector(); sel.register(b, selectors.EVENT_READ, data={"name": "b"}); (base / "ro").mkdir(); os.chmod(base / "f3.csv", 0o400); os.chmod(base / "ro", 0o500); shutil.copytree(base, "backup"); os.mkfifo("pipe"); sparse = open("sparse.bin", "wb"); sparse.truncate(10 ** 6); sparse.close(); dirfd = os.open("landing", os.O_RDONLY)
+        journal = open("journal.log", "a+", buffering=1); journal.write("start\\n"); part = open("out.part", "wb"); part.write(b"half"); handles = {p.name: open(p) for p in sorted(base.iterdir())[:2]}; handles["f0.csv"].readline(); a, b = socket.socketpair(); a.send(b"msg"); a.settimeout(2); sel = selectors.DefaultSelector(); sel.register(b, selectors.EVENT_READ, data={"name": "b"}); (base / "ro").mkdir(); os.chmod(base / "f3.csv", 0o400); os.chmod(base / "ro", 0o500); shutil.copytree(base, "backup"); os.mkfifo("pipe"); sparse = open("sparse.bin", "wb"); sparse.truncate(10 ** 6); sparse.close(); dirfd = os.open("landing", os.O_RDONLY)
         """,
         """
         sorted(cp.done), cp.dirty, json.loads(cp.p.read_text()), cp.save(), Checkpoint("cp.json").done == cp.done
         lk.is_locked, lk.lock_counter, lk.lock_file, lk.timeout
-        filelock.FileLock("etl.lock", timeout=0, is_singleton=False).acquire()
+        filelock.FileLock(lk.lock_file, timeout=0, is_singleton=False).acquire()
         lk.release() ;; lk.is_locked, filelock.FileLock("etl.lock", timeout=0).acquire().__class__.__name__
         next(todo).name, t0.name, manifest[base / "f0.csv"].st_mtime, manifest[base / "f0.csv"].st_size, (base / "f0.csv").stat().st_mtime
         (base / "f0.csv").write_text("changed") ;; digest(base / "f0.csv") == d0, digest.cache_info().hits, handles["f1.csv"].read()
         handles["f0.csv"].tell(), handles["f0.csv"].closed, journal.write("next\\n"), open("journal.log").read()
         part.write(b"done"); part.close(); os.replace("out.part", "out.bin") ;; open("out.bin", "rb").read()
-        b.recv(10), a.gettimeout(), srv.fileno() >= 0, sel.get_key(b).data
+        b.recv(10), a.gettimeout(), a.fileno() >= 0, sel.get_key(b).data
         a.send(b"x") ;; [k.data["name"] for k, _ in sel.select(0.1)]
         stat.S_IMODE(os.stat(base / "f3.csv").st_mode), stat.S_IMODE(os.stat("backup/ro").st_mode), stat.S_ISFIFO(os.stat("pipe").st_mode), os.path.getsize("sparse.bin"), os.stat("sparse.bin").st_blocks < 100
         sorted(os.listdir(dirfd)), os.stat("f1.csv", dir_fd=dirfd).st_size
         """,
+        named="a b lk pipe sel todo",
     ),
 }

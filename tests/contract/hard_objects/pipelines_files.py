@@ -27,6 +27,7 @@ SESSIONS = {
         zclosed.read("x.csv")
         zw.fp, info in zw.filelist, zw.NameToInfo["b.bin"] is info
         """,
+        named="ex names text tw",
     ),
     "gzip, bz2, lzma, zlib and zstandard half way": session(
         """
@@ -49,6 +50,7 @@ SESSIONS = {
         h.update(b"chunk2") ;; h.hexdigest()[:10], hh.hexdigest()[:10], mac.hexdigest()[:10], sh.hexdigest(4), bl.hexdigest()[:8]
         mac.update(b"m2") ;; mac.hexdigest() == hmac.new(b"key", b"m1m2", "sha1").hexdigest()
         """,
+        named="bc bl br co de gr gt gw h hh ld lw mac sh zc zd zo zrd",
     ),
     "json, custom encoders, hooks, streaming and canonical forms": session(
         """
@@ -78,6 +80,7 @@ SESSIONS = {
         same["k"] = 9 ;; keyed, nan in nans, nans[0] is nan
         enc.encode(object)
         """,
+        named="chunks frag",
     ),
     "csv dialects, sniffers, readers and writers": session(
         """
@@ -94,12 +97,13 @@ SESSIONS = {
         dw.writerow({"id": 2, "name": "y"}); dw.writer.writerows([["3", "z"]]) ;; dw.fieldnames, dw.extrasaction
         sorted(csv.list_dialects())[-2:], csv.get_dialect("semi").quoting, csv.field_size_limit(), old
         next(nums), n1, nums.line_num, sniffed.delimiter
-        next(pairs), first, head, plain.line_num
+        next(plain), plain.line_num, src.closed
+        next(pairs), first, head
         list(members), m0, next(groups)[0]
         csv.reader(["x|'y|z'"], "pipe").__next__()
-        next(plain), src.closed
         csv.unregister_dialect("semi") ;; "semi" in csv.list_dialects()
         """,
+        named="pairs",
     ),
     "xml, trees, iterparse in the middle, schemas and stylesheets": session(
         """
@@ -126,6 +130,7 @@ SESSIONS = {
         next(lip)[1].text, le0[1].text
         p.feed("<c/></b></a>"); p.close() ;; h.names, p.getContentHandler() is h
         """,
+        named="FunctionNamespace ip it le0 lip lroot lv ns p pull xp xsd xslt",
     ),
     "yaml, toml and ini: round trips, anchors and constructors": session(
         """
@@ -152,6 +157,7 @@ SESSIONS = {
         yaml.dump({"k": [1, {"a": 2}]}, Dumper=Dumper), yaml.safe_dump(collections.OrderedDict(b=1))
         yaml.safe_dump(conf["base"]), yaml.safe_dump({"p": conf["base"], "q": conf["prod"]})
         """,
+        named="docs ev",
     ),
     "helper modules written, changed, reloaded and patched": session(
         """
@@ -175,10 +181,14 @@ SESSIONS = {
         lookup("c"), original is lookup, etl_config.lookup("a"), lookup.__defaults__
         Config.debug, etl_steps.Step.debug, etl_steps.Step.sources is Config.sources, Config.sources
         etl_config.BATCH = 9 ;; c.scaled(), s.scaled()
-        isinstance(s, Config), type(s) is etl_steps.Step, etl_steps.extra is s, old_Step is etl_steps.Step, old_module_dict is etl_steps.__dict__
+        isinstance(s, Config), type(s) is etl_steps.Step, etl_steps.extra is s, old_Step is etl_steps.Step
+        old_module_dict is etl_steps.__dict__, sorted(old_module_dict)[:1] != []
         import alias_cfg, etl_late ;; alias_cfg is etl_config, etl_late.x
         importlib.reload(etl_steps) ;; etl_steps.Step(2).run(), s.run(), isinstance(s, etl_steps.Step), etl_steps.last
         etl_steps.half(6); register("third")(len) ;; etl_steps.last, sorted(etl_config.REGISTRY)
+        """,
+        known="""
+        old_module_dict is etl_steps.__dict__, sorted(old_module_dict)[:1] != []
         """,
     ),
     "a package with relative imports, lazy attributes and resources": session(
@@ -203,6 +213,10 @@ SESSIONS = {
         (files / "codes.csv").read_text(), files.is_dir(), sys.path[0], extra.__name__
         Job("c"); del shop.jobs[0] ;; Job.count, len(core.jobs), shop.io.Job is Job
         importlib.import_module("shop.io.csvio") is shop.io.csvio, shop.__version__, shop.nothing
+        """,
+        named="rows",
+        known="""
+        bonus = 1 ;; a(1), shop.jobs[0](2), b("usd"), core.rate.cache_info()
         """,
     ),
     "caches on disk: shelve, dbm, joblib and pickles": session(
@@ -237,6 +251,7 @@ SESSIONS = {
         pool([job]), job[0] is slow, joblib.load("rec.joblib")["a"].upgraded
         sh.close() ;; shelve.open("cache")["cfg"]
         """,
+        named="pick pk",
     ),
     "temporary files, spooled buffers and the working directory": session(
         """
@@ -260,6 +275,7 @@ SESSIONS = {
         td.cleanup() ;; inside.exists(), td._finalizer.alive
         app.write(" more"); app.close() ;; pathlib.Path("app.log").read_text()
         """,
+        named="ex gone mm nt sp td tf",
     ),
     "pathlib, globs half walked and text layers": session(
         """
@@ -286,8 +302,12 @@ SESSIONS = {
         tee.write("b") ;; left.getvalue(), right.getvalue(), tee.to[0] is left
         sub[0] = ord("C") ;; bytes(view), sub.obj is view.obj, view.readonly
         gb[0] = 65 ;; bio2.getvalue(), bio2.tell(), gb.nbytes
-        bio2.write(b"12345678")
+        gb.nbytes, bio2.write(b"12345678")
         names, class_paths[0].parts, class_paths[1] == pathlib.PureWindowsPath("C:/a"), rebound.resolve().exists()
+        """,
+        named="ent g gb rbuf rd rnd tw walk",
+        known="""
+        next(fi), f0, fi.filelineno(), fileinput.filename()
         """,
     ),
     "logging: trees, filters, adapters, queues and handlers of one's own": session(
@@ -372,5 +392,6 @@ SESSIONS = {
         sys.excepthook(ValueError, None, None) ;; hook_calls[-1].__name__, locale.setlocale(locale.LC_NUMERIC)
         os.environ["STAGE"] = "dev" ;; __import__("subprocess").run(["sh", "-c", "echo $STAGE $TZ"], capture_output=True, text=True).stdout
         """,
+        named="lc",
     ),
 }

@@ -247,7 +247,7 @@ SESSIONS = {
         def stage(name):
             events.append(f"+{name}")
             try: yield name.upper()
-            except ValueError as e: events.append(f"!{e}"); 
+            except ValueError as e: events.append(f"!{e}");
             finally: events.append(f"-{name}")
         cm = stage("load"); val = cm.__enter__(); stack = contextlib.ExitStack(); a = stack.enter_context(stage("a")); b = stack.enter_context(stage("b")); stack.callback(events.append, "cb"); rest = stack.pop_all(); rest.push(lambda *exc: bool(exc[0]))
         class Tx:
@@ -284,6 +284,7 @@ SESSIONS = {
         red.__enter__(); print("caught"); red.__exit__(None, None, None) ;; out.getvalue(), clos.thing is fh, fh.read()
         g.close() ;; events[-1], g.gi_frame is None
         """,
+        named="active cm g rest tok",
     ),
     "generators of batches, pipelines of iterators and tees": session(
         """
@@ -325,6 +326,7 @@ SESSIONS = {
         pipe.close() ;; read.count("closed"), list(pipe)
         scale = "z" ;; list(zl), list(map(type, [cyc, cnt]))
         """,
+        named="av dele genexp left merged pipe right",
     ),
     "queues, locks, events, pools and futures": session(
         """
@@ -353,6 +355,7 @@ SESSIONS = {
         loc.conn, vars(loc), bar.parties, bar.broken, threading.main_thread() is threading.current_thread()
         lock.release() ;; cond.acquire(blocking=False), lock.locked(), shut.submit(len, "a")
         """,
+        named="bad canc cond futs loc lock order pend pool res rl shut sq t t2 timer",
     ),
     "asyncio objects between runs": session(
         """
@@ -394,6 +397,7 @@ SESSIONS = {
         loop.run_until_complete(ag.aclose()) ;; seen[-1]
         loop.close() ;; loop.is_closed(), loop.run_until_complete(asyncio.sleep(0))
         """,
+        named="ag cm coro fin fut handle loop runner task",
     ),
     "subprocesses, pipes, results and signals": session(
         """
@@ -417,5 +421,6 @@ SESSIONS = {
         alive.communicate(b"ping", timeout=5)[0], alive.returncode
         subprocess.run(["sh", "-c", "echo $MODE"], env=env, capture_output=True).stdout
         """,
+        named="alive finished p r w",
     ),
 }

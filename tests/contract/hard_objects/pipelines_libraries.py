@@ -63,6 +63,7 @@ SESSIONS = {
         res["state"], ran(), res["state"], res["seed"], ran.__globals__["state"] is res["state"]
         out["seed"] = 6 ;; again(), again.__globals__ is out, out["total"]
         """,
+        named="zipped",
     ),
     "a plug-in manager, signals and traits that are observed": session(
         """
@@ -110,6 +111,7 @@ SESSIONS = {
         cap = 50; other.n = 40 ;; cf.n, cf.made is made, cf.trait_names()[:2], cf.has_trait("zz")
         link.unlink(); cf.n = 1 ;; other.n, cf.trait_values()["names"], cf.trait_defaults("n")
         """,
+        named="own sub",
     ),
     "metrics, traces and counters of a running job": session(
         """
@@ -151,6 +153,7 @@ SESSIONS = {
         outer.__exit__(None, None, None) ;; dict(m.times), m.open
         reg.unregister(cu) ;; reg.get_sample_value("custom"), (nd + 3).mean, b"rows_total" in text
         """,
+        named="outer",
     ),
     "database frames in chunks, upserts and memory-mapped arrays": session(
         """
@@ -162,7 +165,7 @@ SESSIONS = {
         inserted = []; upsert([(6, 9.0, "g")]); dbit = pl.read_database("select id, v from t order by id", con, iter_batches=True, batch_size=3); p0 = next(dbit); raw = con.cursor(); raw.execute("select s from t order by s"); firsts = list(itertools.islice(raw, 2)); con.create_function("plus", 1, lambda x: x + bonus); bonus = 5
         @contextlib.contextmanager
         def tx(c):
-            c.execute("begin"); 
+            c.execute("begin");
             try: yield c.cursor(); c.commit()
             except Exception: c.rollback(); raise
         open_tx = tx(con); cur = open_tx.__enter__(); cur.execute("insert into t values (7, 1, 'h')"); dtypes = np.dtype([("a", "i4"), ("b", "S3")], metadata={"src": "x"}); rec = np.rec.array([(1, b"ab")], dtype=dtypes); recv = rec.a
@@ -181,6 +184,7 @@ SESSIONS = {
         nz["b"].tolist(), nz.files, za.tolist(), om[0, 0], type(om).__name__
         recv[0] = 5 ;; rec[0].a, rec.dtype.metadata, rec.b[0], fr[:4].tolist()
         """,
+        named="chunks con cur dbit nz open_tx raw",
     ),
     "workbooks in streaming modes, pictures and papers": session(
         """
@@ -202,6 +206,7 @@ SESSIONS = {
         pw.add_blank_page(50, 50); out = io.BytesIO(); pw.write(out) ;; len(pypdf.PdfReader(out).pages), pr.metadata["/Title"], page.mediabox.width, page.pdf is pr
         dv.add("D3") ;; str(ws.data_validations.dataValidation[0].sqref), ws.data_validations.dataValidation[0] is dv
         """,
+        named="cal dr px ror rows wo wos",
     ),
     "schemas, queries over documents, grammars and patches": session(
         """
@@ -228,33 +233,27 @@ SESSIONS = {
         next(scan)[0].as_list(), s0[0].as_list(), s0[1:]
         xd["r"]["i"][0]["@id"], xd["r"]["i"][1], xmltodict.unparse({"a": {"b": 1}}).endswith("</a>"), repr(strat)
         """,
+        named="it scan",
     ),
-    "threads in the background, timers, schedulers and servers": session(
+    "threads in the background, timers and schedulers": session(
         """
-        import threading, queue, time, sched, http.server, socketserver, atexit, weakref, concurrent.futures as cf, collections
+        import threading, queue, time, sched, atexit, weakref, concurrent.futures as cf, collections
         inbox, out, stop = queue.Queue(), [], threading.Event()
         def consume():
             while (item := inbox.get()) is not None: out.append(item * scale); inbox.task_done()
         scale = 3; worker = threading.Thread(target=consume, daemon=True, name="consumer"); worker.start(); inbox.put(2); inbox.join()
         now = [0]; sc = sched.scheduler(lambda: now[0], lambda d: now.__setitem__(0, now[0] + d)); fired = []; ev = sc.enter(10, 1, fired.append, ("ten",)); sc.enter(5, 1, fired.append, argument=("five",))
-        class Hello(http.server.BaseHTTPRequestHandler):
-            served = []
-            def do_GET(self): Hello.served.append(self.path); self.send_response(200); self.end_headers(); self.wfile.write(b"hi")
-            def log_message(self, *a): pass
-        srv = http.server.HTTPServer(("127.0.0.1", 0), Hello); port = srv.server_port; srv_t = threading.Thread(target=srv.serve_forever, daemon=True); srv_t.start()
-        import urllib.request
-        body = urllib.request.urlopen(f"http://127.0.0.1:{port}/a").read(); ran = []; atexit.register(ran.append, "bye"); cond = threading.Condition(); results = {}; pool = cf.ThreadPoolExecutor(2); gate = threading.Event(); waiting = pool.submit(gate.wait, 60); done = pool.submit(pow, 2, 5); done.result(); late = threading.Timer(3600, fired.append, ["timer"]); late.daemon = True; late.start()
+        ran = []; atexit.register(ran.append, "bye"); cond = threading.Condition(); results = {}; pool = cf.ThreadPoolExecutor(2); gate = threading.Event(); waiting = pool.submit(gate.wait, 60); done = pool.submit(pow, 2, 5); done.result(); late = threading.Timer(3600, fired.append, ["timer"]); late.daemon = True; late.start()
         """,
         """
         out, worker.is_alive(), worker.name, worker.daemon
         inbox.put(5); time.sleep(0.3) ;; out, inbox.qsize()
         sc.run() ;; fired, now, sc.empty(), ev.argument
-        body, Hello.served, srv_t.is_alive(), srv.server_port == port
-        urllib.request.urlopen(f"http://127.0.0.1:{port}/b", timeout=3).read()
         done.result(), done.done(), waiting.done(), late.is_alive()
         gate.set(); r = waiting.result(timeout=3) ;; r, waiting.done()
         late.cancel() ;; late.finished.is_set(), ran
         """,
+        named="3 consumer done gate inbox late pool waiting worker",
     ),
     "secrets, tokens and keys that encrypt a column": session(
         """
@@ -281,6 +280,7 @@ SESSIONS = {
         kdf.derive(b"pw").hex()[:8]
         mac.update(b"y") ;; mac.hexdigest()[:10], signer(b"xy").hexdigest()[:10], jwt.decode(tok, "s" * 32, algorithms=["HS256"]), alg.options["verify_exp"]
         """,
+        named="digest enc kdf mac priv pub",
     ),
     "user functions inside engines: arrow, polars sources, duckdb and numpy": session(
         """
@@ -312,6 +312,10 @@ SESSIONS = {
         u2[0] = 9 ;; u[1], u.unit, u2.unit, (u + 1).unit, used, type(u2) is Unit, u2.base is u
         dfp.select(folded.alias("f"))["f"].to_list(), dfp.select(mapb)["a"].to_list(), dfp.select(mapb.alias("z")).columns
         """,
+        named="add_tax addk folded mapb pw q rel side src uf vec",
+        known="""
+        u2[0] = 9 ;; u[1], u.unit, u2.unit, (u + 1).unit, used, type(u2) is Unit, u2.base is u
+        """,
     ),
     "files in the machine's temporary folder and the home": session(
         """
@@ -330,11 +334,12 @@ SESSIONS = {
         nt.seek(0) ;; nt.read(), os.path.exists(nt.name), nt.closed
         db.execute("insert into t values (2)") ;; db.execute("select count(*) from t").fetchone()
         pickle.loads(fixed.read_bytes()), keep_open.seek(0), len(keep_open.read()), [c.exists() for c in made]
-        (link / "part-0.json").read_text(), link.is_symlink(), os.readlink(link) == td
+        (link / "part-0.json").read_text(), link.is_symlink(), os.readlink(link) == td, os.path.lexists("current")
         lg.warning("two"); fh.flush() ;; (pathlib.Path(td) / "run.log").read_text(), reader.read()
         unl.seek(0) ;; unl.read(), os.path.exists(unl.name)
         auto.cleanup(); shutil.rmtree(td) ;; inner.exists(), p.exists()
         """,
+        named="auto current nt unl",
     ),
     "numbers with contexts, fractions, enums and values that look equal": session(
         """

@@ -22,13 +22,14 @@ SESSIONS = {
         """,
         """
         loaded, marks, pending, loading.stats, dead.n
-        load(2), loading.stats, dead.n, DeadLetters.instances[0] is dead
-        open("dead.jsonl").read(), dead.f.closed, reader.line_num
+        load(2), loading.stats, dead.n, DeadLetters.instances[0] is dead, db is not None
+        open("dead.jsonl").read(), dead.f.closed, reader.line_num, db is not None
         db.rollback() ;; [tuple(r) for r in db.execute("select * from watermark")], db.execute("select count(*) from orders").fetchone()[0]
-        loading.stats["ok"] = 100; parse({"id": "1", "ts": "x", "amount": "2"}) ;; loading.stats, parse.__globals__["stats"] is loading.stats
+        loading.stats["ok"] = 100; parse({"id": "1", "ts": "x", "amount": "2"}) ;; loading.stats, parse.__globals__["stats"] is loading.stats, db is not None
         list(rows), next(reader, "end"), src.closed
         loading.parse is parse, type(dead) is loading.DeadLetters, [r.keys() for r in db.execute("select id from orders limit 1")]
         """,
+        named="db rows",
     ),
     "a star schema in duckdb fed from polars with checks": session(
         """
@@ -53,6 +54,7 @@ SESSIONS = {
         per_day.fetchall(), lazy.collect().rows(), con.execute("select count(*) from sales").fetchall()
         query.func.__self__ is con, con.execute("select table_name from information_schema.tables where table_name = 'hot'").fetchall()
         """,
+        named="con per_day query",
     ),
     "a crawler's state: frontier, seen set, politeness and robots": session(
         """
@@ -85,8 +87,9 @@ SESSIONS = {
         delay = 9; pages["http://B/"] = ["/new"] ;; next(c), hosts["zzz"]["delay"]
         c.gi_frame.f_locals["h"] is hosts["B"], Frontier.canon.cache_info().hits > 0, fr.canon is Frontier.canon
         c.send("fast") ;; log, fr.heap, list(c)
-        iter(fr) is fr, next(fr, "empty"), sorted(hosts)
+        iter(fr) is fr, next(fr, "empty"), sorted(hosts), c is not None
         """,
+        named="c",
     ),
     "a data-quality report with registered checks and a renderer": session(
         """
@@ -116,6 +119,7 @@ SESSIONS = {
         strict = 2 ;; pipe(df).c.tolist(), "color:red" in style.to_html()
         next(it)[1].shape, g0[0], grouped.b.sum().tolist(), str(inspect.signature(few_nulls))
         """,
+        named="it",
     ),
     "an event bus with typed messages, replay and snapshots": session(
         """
@@ -156,6 +160,7 @@ SESSIONS = {
         class Late(Event): pass ;; None
         exec("class Later(Event): pass") ;; sorted(Event.kinds), Event.kinds["Opened"] is Opened, hash(Opened("a", 100)) == hash(led.log[0])
         """,
+        named="replay",
     ),
     "an archive job: manifests, checksums and streams side by side": session(
         """
@@ -182,6 +187,7 @@ SESSIONS = {
         jl.write("end\\n"); jl.close() ;; gzip.open("m.jsonl.gz", "rt").read().splitlines()[-1]
         packer.close() ;; list(packer), [f.name for f in files]
         """,
+        named="buf gz jl packer tar tk unp",
     ),
     "a scheduler simulation: virtual time, coroutines and resources": session(
         """
@@ -221,6 +227,7 @@ SESSIONS = {
         a.close() ;; res.free, sim.trace[-1], a.gi_frame
         sim.spawn(job("c", 1)) in [g for *_, g in sim.q], next(sim.n), b.cr_frame is None or b.cr_frame.f_locals["name"]
         """,
+        named="a b sim",
     ),
     "a config tree from files, environment and command line": session(
         """
@@ -304,10 +311,11 @@ SESSIONS = {
         state, jobs.qsize(), db.in_transaction, db.execute("select count(*) from t").fetchone(), lock._is_owned()
         buf.getvalue(), out.closed, out.tell() >= 0
         str(saved), nonlocal_box, saved.__traceback__ is not None
-        poison = None; process(jobs.get_nowait()) ;; state["done"], buf.getvalue().splitlines()[-1], log.handlers[0].stream is buf
+        poison = None; process(jobs.get_nowait()) ;; state["done"], buf.getvalue().splitlines()[-1], log.handlers[0].stream is buf, db is not None
         db.rollback() ;; db.execute("select count(*) from t").fetchone(), db.in_transaction
         out.close() ;; pathlib.Path("half.csv").read_text()
         lock.release() ;; lock._is_owned(), lock.acquire(blocking=False)
         """,
+        named="db lock",
     ),
 }
