@@ -6,6 +6,7 @@ bytearray), an offset and strides. Nothing of a large array goes through the str
 
 import array as standard
 import ctypes
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -200,6 +201,25 @@ def reduce_memmap(pickler: Any, array: Any) -> Any:
     reduced = make_memmap, (portable_path(path), array.dtype, mode, array.offset, array.shape, order)
     # One that was opened as `w+` is not: that would empty the file.
     return reduced if mode == array.mode else (*reduced, array.mode, None, None, set_mode)
+
+
+def reduce_ufunc(pickler: Any, function: Any) -> Any:
+    """A function over arrays that was made of one in Python (`frompyfunc`, `vectorize`); others go by their names."""
+    if not function.__name__.endswith(OF_PYTHON):
+        return NotImplemented
+    inner = next((one for one in gc.get_referents(function) if callable(one)), None)
+    known = () if function.identity is None else (function.identity,)
+    return NotImplemented if inner is None else (make_ufunc, (inner, function.nin, function.nout, *known))
+
+
+OF_PYTHON = " (vectorized)"
+
+
+def make_ufunc(inner: Any, inputs: int, outputs: int, *identity: Any) -> Any:
+    """A function over arrays."""
+    import numpy
+
+    return numpy.frompyfunc(inner, inputs, outputs, **({"identity": identity[0]} if identity else {}))
 
 
 def reduce_subclass(pickler: Any, array: Any) -> Any:

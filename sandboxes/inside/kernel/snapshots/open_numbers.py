@@ -1,8 +1,10 @@
 """Descriptors that cells have only the numbers of (`os.open`, `mkstemp`): opened again under the same numbers.
 
-Another file would have such a number after a restore, and `os.write` would write into that.
+Another file would have such a number after a restore, and `os.write` would write into that. Which numbers they are is
+read from the source of the cells: any small number is that of some descriptor.
 """
 
+import ast
 import contextlib
 import fcntl
 import functools
@@ -13,8 +15,11 @@ from typing import Any
 
 from .singletons import found, portable_path
 
-OPENING = ("os.open(", "os.dup(", "os.pipe(", "os.pipe2(", "mkstemp(", "fileno(", "memfd_create(", "openpty(")
-"""What gives such numbers: in sessions whose cells do not name it, nothing is looked at."""
+OF_OS = tuple(f"os.{name}" for name in ("open", "pipe", "pipe2", "dup", "memfd_create", "openpty"))
+METHODS = ("mkstemp", "fileno")
+"""What gives such numbers, the latter under any name before it; frames have a `pipe`, too."""
+FILLING = ("append", "add", "insert", "setdefault")
+"""Methods that put something into a container."""
 OF_STREAMS = 2
 """The last number that every process has."""
 WITHIN = (tuple, list, set, frozenset)
@@ -26,8 +31,41 @@ Number = tuple[int, list[str], str, int, int, bool]
 
 
 @functools.lru_cache(maxsize=1_000)
-def _opens(source: str) -> bool:
-    return any(name in source for name in OPENING)
+def _given(source: str) -> frozenset[str]:
+    """The variables to which a cell gives such numbers, or into which it puts them."""
+    if not any(name in source for name in (*OF_OS, *METHODS)):
+        return frozenset()
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a cell that never ran
+        return frozenset()
+    places = [place for node in nodes for place in _places(node)]
+    return frozenset(one.id for place in places for one in ast.walk(place) if isinstance(one, ast.Name))
+
+
+def _places(node: ast.AST) -> list[ast.expr]:
+    """Where an expression or a statement puts numbers of descriptors."""
+    if isinstance(node, ast.Assign):
+        return node.targets if _gives(node.value) else []
+    if isinstance(node, ast.AnnAssign | ast.NamedExpr):
+        return [node.target] if node.value is not None and _gives(node.value) else []
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in FILLING):
+        return []
+    return [node.func.value] if any(map(_gives, node.args)) else []
+
+
+def _gives(value: ast.expr) -> bool:
+    """Whether an expression is such a number, or holds some."""
+    if isinstance(value, ast.Call):
+        path = ast.unparse(value.func)
+        return path in OF_OS or path.rpartition(".")[2] in METHODS
+    if isinstance(value, ast.Tuple | ast.List | ast.Set):
+        return any(map(_gives, value.elts))
+    if isinstance(value, ast.Dict):
+        return any(map(_gives, value.values))
+    if isinstance(value, ast.ListComp | ast.SetComp):
+        return _gives(value.elt)
+    return _gives(value.value) if isinstance(value, ast.DictComp | ast.Subscript) else False
 
 
 def look(values: dict[str, Any], sources: list[str]) -> tuple[list[Number], dict[str, str]]:
@@ -40,11 +78,12 @@ def look(values: dict[str, Any], sources: list[str]) -> tuple[list[Number], dict
     Returns:
         The numbers, and why variables cannot be kept.
     """
-    if not any(map(_opens, sources)):
+    given = frozenset().union(*map(_given, sources)) & values.keys()
+    if not given:
         return [], {}
     holders: dict[int, list[str]] = {}
-    for name, value in values.items():
-        for number in _numbers(value):
+    for name in sorted(given):
+        for number in _numbers(values[name]):
             holders.setdefault(number, []).append(name)
     kept: list[Number] = []
     refused: dict[str, str] = {}

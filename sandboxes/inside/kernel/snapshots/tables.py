@@ -175,7 +175,7 @@ def make_timezone(name: str) -> Any:
 
 
 def reduce_shared_zone(pickler: Any, zone: Any) -> Any:
-    """A time zone of dateutil that it gives to all who ask: times are subtracted differently if they have two of one."""
+    """A time zone that dateutil gives to all who ask: of times with two of one another difference would be taken."""
     library = sys.modules["dateutil.tz"]
     known: dict[Any, Any] = vars(library.gettz).get("_GettzFunc__instances", {})
     name = next((name for name, one in list(known.items()) if one is zone), None)
