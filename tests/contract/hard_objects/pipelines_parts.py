@@ -47,7 +47,7 @@ SESSIONS = {
         import sqlite3, decimal, csv, io
         class R(sqlite3.Row): pass
         con = sqlite3.connect(":memory:"); con.row_factory = sqlite3.Row; con.executescript('create table t("a b" int, "q""x" text, d)'); con.execute("insert into t values (1, 'z', 2.5)"); con.commit()
-        rows = con.execute("select * from t").fetchall(); r = rows[0]; same = [r, r]; con.row_factory = R; sub = con.execute("select 1 as x, 2 as x").fetchone()
+        rows = con.execute("select * from t").fetchall(); r = rows[0]; same = [r, r]; con.row_factory = R; sub = con.execute("select 1 as x, 2 as x").fetchone(); sub.tag = same
         with open("a.csv", "w") as f: f.write("k,v\\n" + "".join(f"{i},{i * i}\\n" for i in range(50)))
         with open("a.csv") as f: done = csv.DictReader(f); dicts = list(done)
         f2 = open("a.csv", newline=""); rd = csv.DictReader(f2); one = next(rd); f3 = open("a.csv"); plain = csv.reader(f3); head = next(plain); [next(plain) for _ in range(9)]; lst = csv.reader(["a;b", "c;'d\\ne'", "f"], delimiter=";", quotechar="'"); next(lst); pairs = map(lambda r: int(r[1]) * k, plain); k = 2; next(pairs)
@@ -55,7 +55,7 @@ SESSIONS = {
         """,
         """
         tuple(r), r.keys(), r["a b"], r['q"x'], r["D"], same[0] is same[1], same[0] is rows[0]
-        r == con.cursor().execute("select * from t").fetchone(), hash(r) == hash(rows[0]), type(sub) is R, sub.keys(), sub["x"]
+        r == con.cursor().execute("select * from t").fetchone(), hash(r) == hash(rows[0]), type(sub) is R, sub.keys(), sub["x"], sub.tag is same
         r["nope"]
         len(dicts), done.line_num, next(done)
         next(rd), rd.line_num, rd.fieldnames, rd.reader.line_num
@@ -73,7 +73,7 @@ SESSIONS = {
         import dateutil.tz as tz, datetime as dt, pandas as pd, bidict, numpy as np
         ny = tz.gettz("America/New_York"); alone = tz.tzfile("/usr/share/zoneinfo/America/New_York"); st = tz.gettz("EST5EDT,M3.2.0,M11.1.0"); a = dt.datetime(2024, 3, 9, 12, tzinfo=ny); ts = pd.Timestamp("2024-01-01", tz=ny); ser = pd.Series(pd.date_range("2024-03-09", periods=3, tz=ny))
         class Two(bidict.bidict): on_dup = bidict.ON_DUP_DROP_OLD
-        bd = bidict.bidict(a=1); inv = bd.inverse; fz = bidict.frozenbidict(x=1); hash(fz); od = bidict.OrderedBidict(a=1, b=2); odi = od.inverse; tw = Two(q=1); lone = bidict.bidict(z=3).inverse
+        bd = bidict.bidict(a=1); inv = bd.inverse; fz = bidict.frozenbidict(x=1); hash(fz); od = bidict.OrderedBidict(a=1, b=2); odi = od.inverse; tw = Two(q=1); tw.note = ["mine"]; OD = type("OD", (bidict.OrderedBidict,), {"extra": 1}); o2 = OD(a=1); o2.hung = tw; bo = type("Own", (bidict.bidict,), {"__reduce__": lambda self: (Own, (dict(self),)), "__module__": "__main__"}); Own = bo; own = Own(k=1); own.kept = tw; lone = bidict.bidict(z=3).inverse
         mm = np.memmap("m.dat", dtype="f4", mode="w+", shape=(3, 4)); mm[0] = 1; mm.flush(); part = mm[1:]; cow = np.memmap("m.dat", dtype="f4", mode="c", shape=(12,)); cow[0] = 50; rev = mm[::-1, 1]; ro = np.memmap("m.dat", dtype="f4", mode="r", shape=(3, 4)); rp = ro[0]; cp = cow[2:]; plain = np.asarray(mm)[1]; T = mm.T
         """,
         """
@@ -82,7 +82,7 @@ SESSIONS = {
         bd.put("b", 2) ;; inv[2], inv.inverse is bd, bd.inverse is inv
         inv[3] = "c" ;; bd, hash(fz) == hash(bidict.frozenbidict(x=1)), lone, lone.inverse
         od["c"] = 3 ;; odi, odi.inverse is od
-        tw["r"] = 1 ;; tw, tw.inverse, type(tw.inverse).__name__
+        tw["r"] = 1 ;; tw, tw.inverse, type(tw.inverse).__name__, tw.note, o2, o2.hung is tw, own, own.kept is tw
         part[0, 0] = 7; mm.flush() ;; ro[1, 0], mm[1, 0], part.base is mm, np.fromfile("m.dat", "f4")[4], type(part).__name__, part.offset, T[0, 1], T.base is mm
         cow[0], cow.mode, cp.mode, cp.offset, cow.offset
         rev[0] = 3; plain[1] = 8 ;; mm[2, 1], rev.base is mm, rp.flags.writeable, rp.base is ro, mm[1, 1], rev.tolist()

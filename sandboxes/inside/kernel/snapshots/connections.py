@@ -257,7 +257,7 @@ def set_sqlite(connection: Any, state: Any) -> None:
 
 def reduce_row(pickler: Any, row: Any) -> Any:
     """A row that knows the names of its columns; no cursor of the session is needed for it."""
-    return make_row, (type(row), tuple(row.keys()), tuple(row))
+    return make_row, (type(row), tuple(row.keys()), tuple(row)), getattr(row, "__dict__", None) or None
 
 
 def make_row(kind: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
