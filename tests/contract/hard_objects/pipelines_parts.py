@@ -23,6 +23,24 @@ SESSIONS = {
         importlib.reload(jobs) ;; jobs.Job().run(), type(j) is jobs.Job
         """,
     ),
+    "a package of which files were changed, and one that was reloaded in between": session(
+        """
+        import pathlib, importlib
+        p = pathlib.Path("kit"); p.mkdir(); (p / "__init__.py").write_text("from .core import Step, run\\nfrom . import core\\ndef make(n): return Step(n)\\n"); (p / "core.py").write_text("import functools\\nlog = []\\ndef logged(f):\\n    @functools.wraps(f)\\n    def inner(*a):\\n        log.append(f.__name__)\\n        return f(*a)\\n    return inner\\nclass Step:\\n    def __init__(self, n): self.n = n\\n    def go(self): return 'v1', self.n\\n@logged\\ndef run(s): return s.go()\\n"); (p / "extra.py").write_text("def f(): return 1\\n")
+        import kit, kit.extra; from kit import make, run; s = make(1); run(s); f1 = kit.extra.f
+        # %%
+        (p / "__init__.py").write_text("def make(n): return 'other'\\n"); (p / "core.py").write_text("class Step: pass\\ndef gone(): pass\\n"); (p / "extra.py").write_text("def f(): return 22\\n"); importlib.reload(kit.extra)
+        # %%
+        (p / "extra.py").write_text("def f(): return 333 # a third\\n")
+        """,
+        """
+        run(s), kit.core.log, type(s) is kit.Step, kit.core.Step is kit.Step, kit.make(2).go(), run is kit.run
+        kit.extra.f(), f1(), f1 is kit.extra.f, hasattr(kit.core, "gone")
+        kit.__path__ == list(kit.__path__), kit.core.__package__, kit.core.Step.go.__qualname__
+        importlib.reload(kit.extra) ;; kit.extra.f(), f1()
+        importlib.reload(kit) ;; kit.make(1), make(3).go(), type(s) is kit.core.Step
+        """,
+    ),
     "files of which there are only the numbers of descriptors": session(
         """
         import os, tempfile, sqlite3
