@@ -18,7 +18,7 @@ REASONS = {
     "frame": ("sys._getframe()", "frame"),
     "busy": ("transaction()", "transaction"),
     "angry": ("Angry()", "RuntimeError: never"),
-    "rows": ("csv.reader(['a'])", "reader"),
+    "rows": ("csv.reader('a' for _ in range(3))", "generator"),
 }
 
 

@@ -21,6 +21,13 @@ from tests.contract.hard_objects import (
     modules,
     natives,
     natures,
+    pipelines,
+    pipelines_clients,
+    pipelines_files,
+    pipelines_jobs,
+    pipelines_libraries,
+    pipelines_notebooks,
+    pipelines_parts,
     process,
     programs,
     scripts,
@@ -34,6 +41,7 @@ from tests.contract.hard_objects import (
 THEMES = (
     identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits, handles,
     process, libraries, analyses, analysts, formats, instances, definitions, interpreter, execution, scripts,
-    natures, natives, engineers, sharing,
+    natures, natives, engineers, sharing, pipelines, pipelines_files, pipelines_jobs, pipelines_clients,
+    pipelines_libraries, pipelines_notebooks, pipelines_parts,
 )  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

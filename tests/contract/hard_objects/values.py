@@ -112,7 +112,7 @@ SESSIONS = {
         ctx.verify_mode
         plain, frozen
         """,
-        named="p a b sel ctx",
+        named="p a b sel ctx r w",
     ),
     "collections": session(
         """

@@ -6,6 +6,7 @@ bytearray), an offset and strides. Nothing of a large array goes through the str
 
 import array as standard
 import ctypes
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -187,9 +188,12 @@ def reduce_memmap(pickler: Any, array: Any) -> Any:
         root = root.base
     path = getattr(root, "filename", None)
     if not isinstance(root, numpy.memmap) or path is None or root.mode == "c" or not os.path.isfile(path):
-        return reduce_subclass(pickler, array)
+        reduced = reduce_subclass(pickler, array)
+        is_private = getattr(root, "mode", None) == "c"
+        return (*reduced, (array.mode, array.offset), None, None, set_private) if is_private else reduced
     if root is not array:
-        return make_memmap_view, (root, array.view(numpy.ndarray), array.offset)
+        shape = array.shape, array.strides, array.dtype, array.flags.writeable
+        return make_memmap_part, (root, array.ctypes.data - root.ctypes.data, *shape, array.offset)
     if array.mode != "r":
         array.flush()
     order = "C" if array.flags.c_contiguous else "F"
@@ -197,6 +201,25 @@ def reduce_memmap(pickler: Any, array: Any) -> Any:
     reduced = make_memmap, (portable_path(path), array.dtype, mode, array.offset, array.shape, order)
     # One that was opened as `w+` is not: that would empty the file.
     return reduced if mode == array.mode else (*reduced, array.mode, None, None, set_mode)
+
+
+def reduce_ufunc(pickler: Any, function: Any) -> Any:
+    """A function over arrays that was made of one in Python (`frompyfunc`, `vectorize`); others go by their names."""
+    if not function.__name__.endswith(OF_PYTHON):
+        return NotImplemented
+    inner = next((one for one in gc.get_referents(function) if callable(one)), None)
+    known = () if function.identity is None else (function.identity,)
+    return NotImplemented if inner is None else (make_ufunc, (inner, function.nin, function.nout, *known))
+
+
+OF_PYTHON = " (vectorized)"
+
+
+def make_ufunc(inner: Any, inputs: int, outputs: int, *identity: Any) -> Any:
+    """A function over arrays."""
+    import numpy
+
+    return numpy.frompyfunc(inner, inputs, outputs, **({"identity": identity[0]} if identity else {}))
 
 
 def reduce_subclass(pickler: Any, array: Any) -> Any:
@@ -345,8 +368,22 @@ def set_mode(array: Any, mode: str) -> None:
         array.mode = mode
 
 
+def set_private(array: Any, state: Any) -> None:
+    """Have what was a private map say that it is one."""
+    array.mode, array.offset = state
+
+
+def make_memmap_part(root: Any, place: int, shape: Any, strides: Any, dtype: Any, writeable: bool, offset: int) -> Any:
+    """A part of a mapped file, which is a view of the whole."""
+    import numpy
+
+    view: Any = numpy.ndarray.__new__(type(root), shape, dtype, root, place, strides)
+    view._mmap, view.filename, view.mode, view.offset = root._mmap, root.filename, root.mode, offset
+    return _sealed(view, writeable)
+
+
 def make_memmap_view(root: Any, plain: Any, offset: int) -> Any:
-    """A part of a mapped file."""
+    """A part of a mapped file, as snapshots of an earlier version have it."""
     view = plain.view(type(root))
     view._mmap, view.filename, view.mode, view.offset = root._mmap, root.filename, root.mode, offset
     return view

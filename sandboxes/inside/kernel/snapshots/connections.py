@@ -36,6 +36,20 @@ def _pragmas(connection: Any) -> dict[str, Any]:
     return found
 
 
+def _limits(connection: Any) -> dict[int, int]:
+    """The limits of a connection that somebody has changed."""
+    usual = _usual_limits()
+    return {which: now for which, most in usual.items() if (now := connection.getlimit(which)) != most}
+
+
+@functools.cache
+def _usual_limits() -> dict[int, int]:
+    sqlite3 = sys.modules["sqlite3"]
+    known = [value for name, value in vars(sqlite3).items() if name.startswith("SQLITE_LIMIT_")]
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        return {which: connection.getlimit(which) for which in known}
+
+
 def _rows(connection: Any, ask: str) -> list[tuple[Any, ...]]:
     """What is answered, whatever the connection makes of rows and text."""
     cursor = connection.cursor(sys.modules["sqlite3"].Cursor)
@@ -87,12 +101,14 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     _name_what_was_added(pickler, connection)
     usual = _usual_pragmas()
     settings = {name: value for name, value in _pragmas(connection).items() if value != usual[name]}
+    limits = _limits(connection)
     state = (
         connection.row_factory,
         connection.text_factory,
         getattr(connection, "autocommit", None),
         settings,
         getattr(connection, "__dict__", {}),
+        *((limits,) if limits else ()),
     )
     path = next(path for name, path in databases if name == "main")
     level = connection.isolation_level
@@ -228,13 +244,34 @@ def make_sqlite(path: str, content: Any, level: Any, kind: Any, detect: int = 0,
 def set_sqlite(connection: Any, state: Any) -> None:
     """How rows and text come out of it, its settings, and the attributes of one of a class of a cell."""
     connection.row_factory, connection.text_factory, autocommit, *more = state  # earlier snapshots have less
-    settings, attributes = (*more, {}, {})[:2]
+    settings, attributes, limits = (*more, {}, {}, {})[:3]
     if attributes:
         vars(connection).update(attributes)
     for name, value in settings.items():
         connection.execute(f"pragma {name} = {value}")
     if autocommit is not None:
         connection.autocommit = autocommit
+    for which, most in limits.items():
+        connection.setlimit(which, most)
+
+
+def reduce_row(pickler: Any, row: Any) -> Any:
+    """A row that knows the names of its columns; no cursor of the session is needed for it."""
+    return make_row, (type(row), tuple(row.keys()), tuple(row)), getattr(row, "__dict__", None) or None
+
+
+def make_row(kind: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    """A row of those columns."""
+    return kind(_cursor_over(names), values)
+
+
+@functools.lru_cache(maxsize=100)
+def _cursor_over(names: tuple[str, ...]) -> Any:
+    """A cursor that describes these columns."""
+    import sqlite3
+
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        return connection.execute("select " + ", ".join(f"1 as {quoted(name)}" for name in names))
 
 
 def make_closed_sqlite() -> Any:

@@ -221,7 +221,18 @@ def _set_handlers(before: Any) -> None:
     logging = sys.modules["logging"]
     for name, (handlers, propagate) in before.items():
         logger = logging.getLogger(name or None)
-        logger.handlers[:], logger.propagate = handlers, propagate
+        # A variable may hold the very list.
+        logger.handlers, logger.propagate = handlers, propagate
+        _end_with_session(handlers)
+
+
+def _end_with_session(handlers: Any) -> None:
+    """Have handlers flushed and closed at the end, which their `__init__` would have asked for."""
+    logging = sys.modules["logging"]
+    known = {id(one()) for one in logging._handlerList}
+    for handler in handlers:
+        if id(handler) not in known and hasattr(type(handler), "acquire"):
+            logging._addHandlerRef(handler)
 
 
 def _arguments() -> Any:

@@ -164,7 +164,7 @@ def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[st
     for told, name in library_registers.NAMED_BY_CODE.items():
         if any(told in source for source in sources):
             found |= name()
-    return found | _accessors() | _of_builtins()
+    return _of_active_patches() | found | _accessors() | _of_builtins()
 
 
 def _capture_deleted(path: str, attribute: str, found: dict[str, Any]) -> None:
@@ -238,6 +238,18 @@ def _capture_items(path: str, keys: tuple[Any, ...], found: dict[str, Any]) -> N
         found[key] = (type(value).__name__, list(value.items() if isinstance(value, dict) else value))
 
 
+def _of_active_patches() -> dict[str, Any]:
+    """What patches of `unittest.mock` have put into libraries, whoever has started them, as `responses` does."""
+    found: dict[str, Any] = {}
+    for patch in getattr(getattr(sys.modules.get("unittest.mock"), "_patch", None), "_active_patches", ()):
+        place = _place_of(getattr(patch, "target", None))
+        if place is not None and not {place[0], f"{place[0]}.{patch.attribute}"} & KEPT_OTHERWISE:
+            module, inner, owner = place
+            if (value := vars(owner).get(patch.attribute, DELETED)) is not DELETED:
+                found[f"{PREFIX}{module}:{inner}:{patch.attribute}"] = value
+    return found
+
+
 def _of_builtins() -> dict[str, Any]:
     """What cells have put into `builtins`, in whatever way."""
     changed = own_library().builtins.changed()
@@ -270,6 +282,11 @@ def _place(path: str) -> tuple[str, str, Any] | None:
         owner, rest = sys.modules.get(name), path[len(name) + 1 :].split(".") if name != path else []
     for name in rest:
         owner = vars(owner).get(name) if _is_place(owner) else None
+    return _place_of(owner)
+
+
+def _place_of(owner: Any) -> tuple[str, str, Any] | None:
+    """Where a library has a module or a class; None: it is something else."""
     if not _is_place(owner):  # and nothing is asked of it: it is the user's, and may answer anything
         return None
     if str(getattr(owner, "__module__" if isinstance(owner, type) else "__name__", "")).split(".")[0] == KERNEL:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .classes import is_users
-from .singletons import found, is_of_session, portable_path
+from .singletons import CurrentSession, found, is_of_session, portable_path
 
 
 class Unkept:
@@ -143,11 +143,25 @@ def functions_of_lxml() -> dict[str, Any]:
 
 
 SPACES = "functions of lxml"
+
+
+def ears_of_sqlite() -> dict[str, Any]:
+    """What names functions that listen to sqlite connections or allow what these do."""
+    known: Any = getattr(sys.modules.get("sqlite3"), "Connection", None)
+    held = [type(one) for one in CurrentSession.main.__dict__.values()]
+    if known is None or not any(issubclass(kind, known) for kind in held):
+        return {}
+    why = "a sqlite connection does not tell which authorizer, trace callback or progress handler it has; set it again"
+    return {EARS: Unkept([("sqlite's callbacks", "functions", why)])}
+
+
+EARS = "callbacks of sqlite"
 NAMED_BY_CODE: dict[str, Callable[[], dict[str, Any]]] = {
     "_function(": functions_of_arrow,
     "register_extension_type(": types_of_arrow,
     "set_random_seed(": seed_of_polars,
     "FunctionNamespace(": functions_of_lxml,
+    **dict.fromkeys(("set_authorizer(", "set_trace_callback(", "set_progress_handler("), ears_of_sqlite),
 }
 """What stands in a cell that does what a library does not tell, and what names it: `register_scalar_function(`, …"""
 OF_ARROW = frozenset({"count_all"})
@@ -243,6 +257,15 @@ def _set_structlog(before: Any) -> None:
     vars(sys.modules["structlog._config"]._CONFIG).update(before)
 
 
+def _bound() -> Any:
+    """What structlog adds to all entries, which it keeps in context variables."""
+    return sys.modules["structlog.contextvars"].get_contextvars() or None
+
+
+def _set_bound(before: Any) -> None:
+    sys.modules["structlog.contextvars"].bind_contextvars(**before)
+
+
 def _validators() -> Any:
     return None if sys.modules["attr._config"]._run_validators else False
 
@@ -329,6 +352,7 @@ OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     TYPES: ("pyarrow", lambda: None, _leave),
     SEED: ("polars", lambda: None, _leave),
     SPACES: ("lxml.etree", lambda: None, _leave),
+    EARS: ("sqlite3", lambda: None, _leave),
     "pools of joblib": ("joblib.parallel", _pools, _set_pools),
     "fonts of matplotlib": ("matplotlib.font_manager", _fonts, _set_fonts),
     "interactive figures": ("matplotlib", _interactive, _set_interactive),
@@ -340,6 +364,7 @@ OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "metrics of Prometheus": ("prometheus_client.registry", _metrics, _set_metrics),
     "signals of blinker": ("blinker.base", _signals, _set_signals),
     "structlog": ("structlog._config", _structlog, _set_structlog),
+    "variables of structlog": ("structlog.contextvars", _bound, _set_bound),
     "validators of attrs": ("attr._config", _validators, _set_validators),
     "file systems": ("fsspec.config", _file_systems, _set_file_systems),
     "files in memory": ("fsspec.implementations.memory", _memory_files, _set_memory_files),

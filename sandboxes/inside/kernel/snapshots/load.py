@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from ..own_library import own_library
-from . import identities, interpreter_state, manifest, memory, module_state, modules
+from . import identities, interpreter_state, manifest, memory, module_sources, module_state, modules, open_numbers
 from .blobs import THREADS, Blobs, MissingBlobError
 from .buffers import FillingBuffer, blobs_of, patch
 from .partial_loading import load_foreign, load_partially
@@ -23,6 +23,7 @@ from .save import (
     LAST_RESULT,
     MODULE_PREFIX,
     SETTING_PREFIX,
+    STALE,
     UNITS_OF_PRELOADED,
     Lost,
     SnapshotWriter,
@@ -141,11 +142,12 @@ class SnapshotReader:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             interpreter_state.restore_early_state(early)
+            taken = open_numbers.restore(early.get("numbers", []))
             self._taking.restore_functions(early.get("functions", []))
             imported = json.loads(self._extra["imported"])
             streams = [part.stream for part in parts if part.names not in OF_PRELOADED]
             unused = modules.unused(imported, content["modules"].values(), streams)
-            with memory.without_collections():
+            with memory.without_collections(), module_sources.earlier(early.get("sources", {})):
                 failed = modules.import_again([name for name in imported if name not in unused])
             modules.name_again(early.get("names", {}))
             self._undo_writing(content["files"], imported)
@@ -159,6 +161,11 @@ class SnapshotReader:
             found |= kept
             found |= self._load_all(parts)
             found |= self._define_again(foreign, content["cache_tag"], early["futures"], found)
+        for name in module_sources.unusable(early.get("sources", {})):
+            self._lost.append({"name": name, "type": "module", "reason": STALE.format(name), "cell": 0})
+        for name, reason in taken.items():
+            if found.pop(name, None) is not None:
+                self._lost.append({"name": name, "type": "int", "reason": reason, "cell": 0})
         for name, text in self._extra.items():
             if name.startswith(CELL):
                 source = text.decode("utf-8", "surrogatepass")

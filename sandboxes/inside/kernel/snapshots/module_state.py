@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
+from . import module_sources
 from .classes import OF_ENUM
 from .singletons import CurrentSession, is_of_session
 
@@ -274,7 +275,14 @@ def _differs(module: ModuleType, path: str) -> bool:
         written = set(_shapes(compile(source, path, "exec", dont_inherit=True)))
     except (OSError, SyntaxError, ValueError, RecursionError):
         return True
-    return any(_shape(one.__code__) not in written for one in _own_functions(module, vars(module), "", path))
+    own = [_shape(one.__code__) for one in _own_functions(module, vars(module), "", path)]
+    if written.issuperset(own):
+        module_sources.learn(module, source)
+        return False
+    code = module_sources.bytecode_of(module) if module_sources.source_of(module) is None else None
+    if code is not None and set(_shapes(code)).issuperset(own):
+        module_sources.learn(module, code)
+    return True
 
 
 def _own_functions(module: ModuleType, space: Any, path: str, file: str) -> Iterator[FunctionType]:

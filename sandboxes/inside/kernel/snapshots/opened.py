@@ -28,9 +28,10 @@ def reduce_file(pickler: Any, file: Any) -> Any:
     if not isinstance(path, str) or not os.path.isfile(path):
         raise PicklingError(f"an open file without a path of its own ({path!r})")
     mode = _mode(file)
+    # `flush` lets a text file say where it is although a loop over its lines hides that, and it then says it wrong.
+    place = _position(file) if text else file.tell()
     if file.writable():
         file.flush()
-    place = _position(file) if text else file.tell()
     path = os.path.abspath(path)
     if not os.path.samestat(os.stat(path), os.fstat(file.fileno())):
         raise PicklingError(f"its path {path} belongs to another file by now")

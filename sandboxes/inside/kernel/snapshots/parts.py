@@ -3,6 +3,8 @@
 import sys
 from typing import Any
 
+from . import attributes
+
 ARRAYS = ("nodes", "values")
 """What holds all of a tree, by its names in the tree's state."""
 
@@ -69,6 +71,42 @@ def child_of(parent: Any, place: int) -> Any:
 
 def _plain() -> Any:
     return sys.modules["lxml.etree"]._Element
+
+
+def reduce_traits(pickler: Any, value: Any) -> Any:
+    """An object with traits: its own `__getstate__` leaves out who observes it, and what it is linked with."""
+    kind = type(value)
+    if not _is_from("traitlets", kind.__getstate__, kind.__setstate__) or kind in pickler.reducers.asked:
+        usual = attributes.reducer_with_own(kind) if attributes.names_them(kind) else None
+        return NotImplemented if usual is None else usual(pickler, value)
+    pickler.reducers.not_asked.add(kind)
+    return attributes.make_whole, (kind,), (None, dict(vars(value)), {}), None, None, attributes.set_whole
+
+
+def reduce_two_ways(pickler: Any, value: Any) -> Any:
+    """A dictionary of two directions of `bidict`: the other direction is one over the same two dictionaries."""
+    kind, named = type(value), vars(value)
+    if not _is_from("bidict", kind.__reduce__):
+        return attributes.reduce_whole(pickler, value) if attributes.drops_them(kind) else NotImplemented
+    if "_sntl" in named:  # an ordered one is a chain, which may be too long to be followed
+        reference = named.get("_invweak")
+        whole = reference() if reference is not None else None
+        reduced = value.__reduce_ex__(5) if whole is None else (find_inverse, (whole,))
+        return attributes.with_hung(reduced, {name: one for name, one in named.items() if name not in OF_TWO_WAYS})
+    return attributes.make_whole, (kind,), (None, dict(named), {}), None, None, attributes.set_whole
+
+
+OF_TWO_WAYS = frozenset({"_fwdm", "_invm", "_inv", "_invweak", "_hash", "_sntl", "_node_by_korv", "_bykey"})
+
+
+def find_inverse(whole: Any) -> Any:
+    """The other direction."""
+    return whole.inverse
+
+
+def _is_from(library: str, *methods: Any) -> bool:
+    """Whether methods are a library's own."""
+    return all(str(getattr(one, "__module__", "")).partition(".")[0] == library for one in methods)
 
 
 def reduce_text(pickler: Any, text: Any) -> Any:

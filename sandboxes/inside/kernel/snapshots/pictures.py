@@ -84,6 +84,26 @@ def fill(picture: Any, state: Any) -> None:
     picture.__dict__.update(kept)
 
 
+def reduce_drawing(pickler: Any, drawing: Any) -> Any:
+    """What draws into a picture: it is made for the picture again."""
+    space = vars(drawing)
+    picture = space.get("_image")
+    if picture is None or space["im"] is not vars(picture).get("_im"):  # the picture has other pixels by now
+        return NotImplemented
+    kept = {name: one for name, one in space.items() if name not in OF_DRAWING}
+    return make_drawing, (type(drawing), picture, space["mode"]), kept
+
+
+OF_DRAWING = frozenset({"_image", "im", "draw", "palette"})
+
+
+def make_drawing(kind: Any, picture: Any, mode: str) -> Any:
+    """What draws into a picture."""
+    drawing = kind.__new__(kind)
+    importlib.import_module("PIL.ImageDraw").ImageDraw.__init__(drawing, picture, mode)
+    return drawing
+
+
 def reduce_font(pickler: Any, font: Any) -> Any:
     """A font out of a stream, which has been read to its end."""
     data = getattr(font, "font_bytes", None)

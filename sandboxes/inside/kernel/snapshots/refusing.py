@@ -81,6 +81,51 @@ def reduce_csv_writer(pickler: Any, writer: Any) -> Any:
     return make_csv_writer, (writes.__self__, {name: getattr(writer.dialect, name) for name in CSV})
 
 
+class CountedLines:
+    """Lines of which so many were read before: these come first, and are empty, so that a reader counts them.
+
+    Args:
+        lines: The others.
+        read: How many were read.
+    """
+
+    def __init__(self, lines: Any, read: int) -> None:
+        self.lines = lines
+        self._left = read
+
+    def __iter__(self) -> "CountedLines":
+        return self
+
+    def __next__(self) -> Any:
+        if not self._left:
+            return next(self.lines)
+        self._left -= 1
+        return ""
+
+
+CSV_READER: type = type(_csv.reader(()))
+MAX_LINES = 1_000_000
+"""Lines up to which a reader of csv is brought to where it was."""
+
+
+def reduce_csv_reader(pickler: Any, reader: Any) -> Any:
+    """A reader of csv, which remembers where it reads, how, and how many lines it has read."""
+    lines = next((one for one in gc.get_referents(reader) if hasattr(type(one), "__next__")), None)
+    if lines is None or reader.line_num > MAX_LINES:
+        raise PicklingError("a reader of csv that has read very many lines, or does not say from where")
+    if type(lines) is CountedLines:
+        lines = lines.lines
+    return make_csv_reader, (lines, {name: getattr(reader.dialect, name) for name in CSV}, reader.line_num)
+
+
+def make_csv_reader(lines: Any, how: dict[str, Any], read: int) -> Any:
+    """A reader that goes on where it was."""
+    reader = _csv.reader(CountedLines(lines, read) if read else lines, **how)
+    for _ in range(read):
+        next(reader)
+    return reader
+
+
 def make_csv_writer(file: Any, how: dict[str, Any]) -> Any:
     """A writer to a file."""
     return _csv.writer(file, **how)

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, ClassVar
 
 from ..dict_contents import DictContents, is_alone
@@ -106,7 +106,12 @@ def _of_cells(module: str, place: str) -> list[tuple[Any, Any]]:
     register = _register(module, place)
     if _Untouched.has(module, place, register):
         return []
-    mine = [(key, value) for key, value in register.items() if _is_entry_of_cell(key, value)]
+    own = OF_ONE_MODULE.get(module)
+    mine = [
+        (key, value)
+        for key, value in register.items()
+        if (own and getattr(value, "__module__", None) != own) or _is_entry_of_cell(key, value)
+    ]
     if not mine:
         _Untouched.add(module, place, register)
     return mine
@@ -172,6 +177,8 @@ REGISTERS = (
     *library_registers.REGISTERS,
 )  # fmt: skip
 """Dictionaries of libraries into which programs put functions and classes of their own: module and place."""
+OF_ONE_MODULE = {"sqlite3": "sqlite3.dbapi2"}
+"""Where all that a library has in its registers is of one module: what is not, such as `json.loads`, was put there."""
 
 
 def _register(module: str, place: str) -> Any:
@@ -191,7 +198,9 @@ def _entries() -> Any:
 
 def _is_entry_of_cell(key: Any, value: Any) -> bool:
     within = (*(key if type(key) is tuple else ()), *(value if isinstance(value, tuple) else ()))
-    return any(map(is_of_cell, (key, value, *within)))
+    # A method that a class of a cell has from a library is the library's, and bound to the class.
+    bound = [one.__self__ for one in (value, *within) if type(one) is MethodType]
+    return any(map(is_of_cell, (key, value, *within, *bound)))
 
 
 def _set_entries(before: Any) -> None:

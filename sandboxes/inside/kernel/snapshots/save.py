@@ -21,9 +21,11 @@ from . import (
     interpreter_state,
     library_patches,
     manifest,
+    module_sources,
     module_state,
     modules,
     namespaces,
+    open_numbers,
 )
 from .blobs import Spool, TooLargeError
 from .buffers import BufferWriter, blobs_of
@@ -91,6 +93,10 @@ class SnapshotWriter:
         self._modules = modules.ImportedModules(root)
         self._sources: dict[str, tuple[Any, str]] = {}
         """Name of a cell's file → its entry in linecache, and what it is joined."""
+        self._earlier: dict[str, module_sources.Kept] = {}
+        """The sources of modules whose files have others by now."""
+        self._numbers: list[open_numbers.Number] = []
+        """The descriptors of which variables have the numbers."""
         self._of_cells: dict[str, str] = {}
         """The source of each cell by the name of its file, as this snapshot has it."""
         self.files_of: tuple[str, dict[str, Any], dict[str, Any], list[Lost]] = ("", {}, {}, [])
@@ -145,12 +151,15 @@ class SnapshotWriter:
         aliases = modules.aliases(values)
         found, stale = self._pickled(values, aliases, patches)
         reasons: dict[str, str] = {}
+        self._numbers, refused = open_numbers.look(values, list(self._of_cells.values()))
+        for name in refused:
+            found.pop(name, None)
         main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
         try:  # whatever looks for itself in __main__ by name must not find itself: it would not be there when loaded
             units = self._partition.take(found, reasons)
         finally:
             sys.modules["__main__"] = main
-        lost = [*self._lost(found, reasons, cell), *stale]
+        lost = [*self._lost(found | {name: values[name] for name in refused}, reasons | refused, cell), *stale]
         self.buffers.begin()
         buffers = [self._buffers(unit, sizes) for unit in units]
         extra = self._extra(futures)
@@ -198,13 +207,18 @@ class SnapshotWriter:
         cloudpickle()._PICKLE_BY_VALUE_MODULES = {*made, *namespaces.Detached.names()}
         found |= {f"{SETTING_PREFIX}module {name}": module for name, module in made.items()}
         stale: list[Lost] = []
+        self._earlier = {}
         for module_name, module in self._modules.of_workspace.items():
             if namespaces.is_made(module):  # without its file it is kept itself
                 found[f"{SETTING_PREFIX}module {module_name}"] = module
                 continue
             kept = module_state.capture(module)
             found |= {f"{MODULE_PREFIX}{module_name}:{path}:{name}": value for (path, name), value in kept.items()}
-            if module_state.is_stale(module):
+            if not module_state.is_stale(module):
+                continue
+            if (source := module_sources.source_of(module)) is not None:
+                self._earlier[module_name] = source
+            else:
                 path = os.path.relpath(str(module.__file__), self._root)
                 stale.append({"name": path, "type": "file", "reason": STALE.format(module_name)})
         return found, stale
@@ -255,6 +269,8 @@ class SnapshotWriter:
             "futures": futures,
             **({"functions": functions} if functions else {}),
             **({"names": names} if names else {}),
+            **({"sources": self._earlier} if self._earlier else {}),
+            **({"numbers": self._numbers} if self._numbers else {}),
         }
         extra = {
             "early": json.dumps(early).encode(),

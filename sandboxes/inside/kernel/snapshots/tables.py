@@ -174,6 +174,26 @@ def make_timezone(name: str) -> Any:
         return importlib.import_module("zoneinfo").ZoneInfo(name)
 
 
+def reduce_shared_zone(pickler: Any, zone: Any) -> Any:
+    """A time zone that dateutil gives to all who ask: of times with two of one another difference would be taken."""
+    library = sys.modules["dateutil.tz"]
+    known: dict[Any, Any] = vars(library.gettz).get("_GettzFunc__instances", {})
+    name = next((name for name, one in list(known.items()) if one is zone), None)
+    return (find_zone, (name,)) if name is not None and library.gettz(name) is zone else NotImplemented
+
+
+def find_zone(name: Any) -> Any:
+    """The time zone that dateutil gives for a name.
+
+    Raises:
+        LookupError: it is not known here.
+    """
+    zone = importlib.import_module("dateutil.tz").gettz(name)
+    if zone is None:
+        raise LookupError(f"the time zone {name} is not known here")
+    return zone
+
+
 def reduce_arrow_backed(pickler: Any, array: Any) -> Any:
     """A column in arrow's form. Its own pickling would copy all of it into one piece."""
     state = dict(array.__dict__)
