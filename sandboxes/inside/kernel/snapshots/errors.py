@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import FrameType, FunctionType, TracebackType
 from typing import Any
 
+from .classes import is_users
 from .singletons import CurrentSession
 
 OWN: Any = BaseException
@@ -28,7 +29,7 @@ Line = tuple[str, str, str, tuple[int, int, int, int], bool]
 
 
 def reduce_error(pickler: Any, error: Any) -> Any:
-    """An exception, rebuilt without calling its class, unless that has a `__reduce__` of its own."""
+    """An exception, rebuilt without calling its class, unless that is a library's with a `__reduce__` of its own."""
     kind = type(error)
     own = kind.__init__ is not _built_in(kind).__init__ or kind.__new__ is not _built_in(kind).__new__
     context = (error.__cause__, error.__context__, error.__suppress_context__, error.__traceback__)
@@ -37,19 +38,26 @@ def reduce_error(pickler: Any, error: Any) -> Any:
     if not own and context == (None, None, False, None) and not named:
         return NotImplemented
     cause, before, suppressed, trace = context
-    if _says_how(kind):
+    said = _says_how(kind)
+    if said is not None and (not is_users(said) or kind in pickler.reducers.asked):
         made = error.__reduce_ex__(5)
-        if context == (None, None, False, None) or not isinstance(made, tuple) or len(made) > 2:
+        notes = {"__notes__": error.__notes__} if hasattr(error, "__notes__") else {}
+        plain = context == (None, None, False, None) and not notes
+        if plain or not isinstance(made, tuple) or len(made) > 3:
             return NotImplemented
-        return *made, ({}, cause, suppressed, before, trace, {}), None, None, set_error
+        of_class, state = made[2:], (notes, cause, suppressed, before, trace, {})
+        return *made[:2], (*of_class, state) if of_class else state, None, None, set_said if of_class else set_error
+    if said is not None:
+        pickler.reducers.not_asked.add(kind)
     state = error.__dict__, cause, suppressed, before, trace, named
-    return make_error, (kind, error.__reduce__()[1]), state, None, None, set_error
+    return make_error, (kind, _built_in(kind).__reduce__(error)[1]), state, None, None, set_error
 
 
-def _says_how(kind: Any) -> bool:
-    """Whether a class of a user says itself how it is taken apart; Python's own leave out the same as all."""
+def _says_how(kind: Any) -> Any:
+    """The class that says itself how it is taken apart; None: Python's own, which leave out the same as all."""
     base, ways = _built_in(kind), ("__reduce__", "__reduce_ex__", "__setstate__")
-    return any(getattr(kind, name) is not getattr(base, name) for name in ways)
+    said = any(getattr(kind, name, None) is not getattr(base, name, None) for name in ways)
+    return next(one for one in kind.__mro__ if not vars(one).keys().isdisjoint(ways)) if said else None
 
 
 def _built_in(kind: Any) -> Any:
@@ -73,6 +81,14 @@ def set_error(error: Any, state: Any) -> None:
         error.__context__, error.__traceback__, named = more
         for name, value in named.items():
             setattr(error, name, value)
+
+
+def set_said(error: Any, states: Any) -> None:
+    """Give it what its class has kept, and what that does not know."""
+    of_class, state = states
+    if of_class is not None:
+        error.__setstate__(of_class)
+    set_error(error, state)
 
 
 def reduce_traceback(_pickler: Any, trace: TracebackType) -> Any:

@@ -61,7 +61,7 @@ def reducer_of(kind: Any) -> Reduce | None:
     if not is_users(kind) or issubclass(kind, type | enum.Enum | BaseException) or kind in copyreg.dispatch_table:
         return None
     base = _base(kind)
-    if base is None or not _is_of_python(kind, base):
+    if base is None or not is_of_python(kind, base):
         return None
     says = _of_cell(kind, (*STATE, *TAKING_APART))
     if any(not _is_written(kind, name) and _home(kind, name) is kind for name in says):
@@ -122,7 +122,7 @@ def _base(kind: type) -> type | None:
     return next(one for one in others if one in NATIVE)
 
 
-def _is_of_python(kind: Any, base: Any) -> bool:
+def is_of_python(kind: Any, base: Any) -> bool:
     """Whether objects of a class have room for nothing but its base's value, slots and attributes.
 
     Compiled libraries give classes the names of modules that there are not, as if these were a cell's.
@@ -237,7 +237,7 @@ def _is_early(value: Any, pickler: Any) -> bool:
     free = pickler.reducers.free.get(kind)
     if free is None:
         base = None if issubclass(kind, type) or not is_users(kind) else _base(kind)
-        free = base is not None and _is_of_python(kind, base)
+        free = base is not None and is_of_python(kind, base)
         pickler.reducers.free[kind] = free
     if not free:
         return False

@@ -162,6 +162,9 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("numpy", "generic", arrays.reduce_scalar),
     ("numpy.random", "Generator", arrays.reduce_generator),
     ("pytz", "BaseTzInfo", tables.reduce_timezone),
+    ("dateutil.tz", "tzfile", tables.reduce_cached_zone),
+    ("dateutil.tz", "tzstr", tables.reduce_cached_zone),
+    ("traitlets", "HasTraits", attributes.reduce_observed),
     ("PIL.Image", "Image", pictures.reduce_picture),
     ("PIL.ImageFont", "FreeTypeFont", pictures.reduce_font),
     ("pyarrow", "ResizableBuffer", refusing.refuse("a buffer of arrow that can be resized")),
@@ -182,6 +185,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("contextlib", "_GeneratorContextManagerBase", generators.reduce_manager),
     ("types", "ModuleType", namespaces.reduce_module),
     *(("ctypes", kind, refusing.reduce_c_data) for kind in ("_SimpleCData", "Structure", "Union", "Array")),
+    ("joblib", "parallel_config", refusing.refuse("a context manager that is in use, or was")),
     ("argparse", "_AttributeHolder", attributes.reduce_with_constants),
     ("optparse", "Option", attributes.reduce_with_constants),
     ("optparse", "OptionContainer", attributes.reduce_with_constants),
@@ -249,7 +253,8 @@ class _KnownKinds(dict[type, Reduce | None]):
         if found is None and attributes.drops_them(kind):
             found = attributes.reduce_whole
         if found is None and attributes.names_them(kind) and not attributes.is_only_forbidden(kind):
-            found = attributes.reducer_with_own(kind)
+            says = attributes.says_what_is_kept(kind)
+            found = attributes.reduce_unasked if says else attributes.reducer_with_own(kind)
         return found or sentinel_reducer(kind) or instances.reducer_of(kind) or attributes.reducer_for(kind)
 
 
