@@ -90,7 +90,7 @@ SESSIONS = {
         def frame(i):
             drawn.append(i); curve.set_data(x, amp * np.sin(x + i))
             return (curve,)
-        film = FuncAnimation(fig, frame, frames=lambda: iter(range(4)), init_func=lambda: (curve,), repeat=False, cache_frame_data=False)
+        film = FuncAnimation(fig, frame, frames=lambda: iter(range(4)), init_func=lambda: (curve,), repeat=False, cache_frame_data=False); fig.canvas.draw(); back = fig.canvas.copy_from_bbox(ax.bbox)
         """
         + "# %%\n"
         + """
@@ -99,7 +99,7 @@ SESSIONS = {
             global amp
             amp = v; got.append(v); frame(0)
         sl.on_changed(on_amp); btn = Button(panel.add_axes([0.1, 0.3, 0.2, 0.1]), "Reset"); btn.on_clicked(lambda e: sl.reset()); checks = CheckButtons(panel.add_axes([0.5, 0.5, 0.3, 0.3]), ["a", "b"], [True, False]); checks.on_clicked(lambda label: got.append(label)); radio = RadioButtons(panel.add_axes([0.1, 0.5, 0.3, 0.3]), ["lin", "log"]); radio.on_clicked(got.append)
-        rng = RangeSlider(panel.add_axes([0.1, 0.9, 0.5, 0.05]), "r", 0, 10); rng.on_changed(lambda v: ax.set_xlim(*v)); pages = PdfPages("report.pdf"); pages.savefig(fig); span = SpanSelector(ax, lambda lo, hi: got.append((lo, hi)), "horizontal"); fig.canvas.draw(); back = fig.canvas.copy_from_bbox(ax.bbox)
+        rng = RangeSlider(panel.add_axes([0.1, 0.9, 0.5, 0.05]), "r", 0, 10); rng.on_changed(lambda v: ax.set_xlim(*v)); pages = PdfPages("report.pdf"); pages.savefig(fig); span = SpanSelector(ax, lambda lo, hi: got.append((lo, hi)), "horizontal")
         """,
         """
         sl.set_val(2.5) ;; amp, got, curve.get_ydata()[0].round(4), drawn[-1]
@@ -114,6 +114,7 @@ SESSIONS = {
         fig.canvas.restore_region(back) ;; type(back).__name__, back.get_extents()
         buf = io.BytesIO(); fig.savefig(buf, format="svg", metadata={"Date": None}) ;; buf.getvalue()[:5], len(fig.axes), plt.get_fignums()
         """,
+        named="pages",
     ),
     "notebook: seaborn grids and their palettes": session(
         """
@@ -179,6 +180,7 @@ SESSIONS = {
         note.set_text("top") ;; [t.get_text() for t in main.texts], box.txt.get_text(), gs.get_width_ratios(), main.get_subplotspec().get_gridspec() is gs
         polar.set_rmax(3), polar.name, fig.axes.index(polar), polar.get_theta_offset()
         """,
+        named="rc",
     ),
     "notebook: pandas draws, dates on the axis": session(
         """
@@ -240,7 +242,10 @@ SESSIONS = {
         @board.panel
         @functools.lru_cache(maxsize=None)
         def constant(df_id): return None
-        """.replace("        @board.panel\n        @functools.lru_cache(maxsize=None)\n        def constant(df_id): return None\n", "        @board.panel\n        @functools.wraps(np.cumsum)\n        def total(df): return np.cumsum(df['p'].to_numpy()) * gain\n        gain = 1.0; board.data = prices; first = board.panels['smooth']; line = first.artist; cb = board.on_change[0]; board.fig.canvas.mpl_connect('draw_event', lambda e: board.on_change[-1]()); Panel.size = 3\n"),
+        """.replace(
+            "        @board.panel\n        @functools.lru_cache(maxsize=None)\n        def constant(df_id): return None\n",
+            "        @board.panel\n        @functools.wraps(np.cumsum)\n        def total(df): return np.cumsum(df['p'].to_numpy()) * gain\n        gain = 1.0; board.data = prices; first = board.panels['smooth']; line = first.artist; cb = board.on_change[0]; board.fig.canvas.mpl_connect('draw_event', lambda e: board.on_change[-1]()); Panel.size = 3\n",
+        ),
         """
         sorted(board.panels), len(Panel.instances), first in Panel.instances, board.axs[0].get_title()
         window = 4; board.data = prices * 10 ;; line.get_ydata().tolist(), board.axs[0].get_title(), board.axs[0].lines[0] is line

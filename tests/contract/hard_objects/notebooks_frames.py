@@ -35,6 +35,7 @@ SESSIONS = {
         sales["new"] = 1 ;; [c for c in by_shop.obj.columns], list(walk)[0][1].columns.tolist()
         roll.obj is sales["amount"], roll.sum().tolist()
         """,
+        named="walk days windows rows tuples cols pairs left right pieces top",
     ),
     "notebook: an accessor that remembers": session(
         """
@@ -310,8 +311,10 @@ SESSIONS = {
         pd.get_option("mode.performance_warnings"), pd.get_option("compute.use_numexpr"), pd.options.display.max_rows
         steps[0] is over, run.__globals__ is globals(), over(df).shape
         num._parent.columns.tolist(), type(num).__name__
-        pd.reset_option("display.float_format") ;; df.to_string().splitlines()[-1]
+        pd.reset_option("display.float_format") ;; ctx is fmt, df.to_string().splitlines()[-1]
         """,
+        named="ctx",
+        known="""df.to_string(), fmt(1 / 3), pd.get_option("display.float_format") is fmt""",
     ),
     "notebook: indexes that share and remember": session(
         """
@@ -372,5 +375,6 @@ SESSIONS = {
         next(sums), list(sums)
         fh.seek(0); table2 = csv.reader(fh) ;; next(table2), sorted(os.listdir("."))
         """,
+        named="chunks lines table gz it sums",
     ),
 }

@@ -68,7 +68,7 @@ SESSIONS = {
         search.estimator.random_state is rs, cv.random_state is rs, search.cv is cv, best.random_state is rs
         tr2, te2 = next(folds) ;; te2.tolist(), len(list(folds))
         s = next(sampler) ;; s["depth"], round(s["lr"], 6), len(list(sampler))
-        rs.randint(1000), round(rs.normal(), 6), len(asked)
+        rs.randint(1000), round(rs.normal(), 6), len(asked), folds is sampler
         next(grid), g0["b"](), next(grid)["a"]
         weights[1] = 100.0 ;; scorer(best, X, y) == search.scorer_["cost"](best, X, y), search.scorer_["cost"]._score_func is cost
         thr[0] = 1e9 ;; best.predict(X[:5]).tolist(), tree.threshold[0], best.get_depth()
@@ -76,6 +76,7 @@ SESSIONS = {
         search.cv_results_["param_max_depth"].mask.tolist(), search.best_params_, search.multimetric_
         best.tree_ is tree, search.best_estimator_ is best, search.n_splits_
         """,
+        named="folds grid sampler",
     ),
     "notebook: learners who go on learning": session(
         """
@@ -103,15 +104,16 @@ SESSIONS = {
         """,
         """
         bx, bc = next(feed) ;; sgd.partial_fit(bx, bc).coef_.round(6).tolist()
-        nb.partial_fit(bx, bc).theta_.round(6).tolist(), km.partial_fit(bx).cluster_centers_.round(5).tolist()
+        feed is stages, nb.partial_fit(bx, bc).theta_.round(6).tolist(), km.partial_fit(bx).cluster_centers_.round(5).tolist()
         pca.partial_fit(bx).components_.round(6).tolist(), sum(len(b) for b, _ in feed)
-        _ = forest.set_params(n_estimators=6).fit(X, y) ;; len(trees), trees is forest.estimators_, forest.predict(X[:2]).round(6).tolist()
+        _ = forest.set_params(n_estimators=6).fit(X, y) ;; feed is stages, len(trees), trees is forest.estimators_, forest.predict(X[:2]).round(6).tolist()
         next(stages).round(6).tolist(), len(list(stages)), progress
         stop = 6; _ = boost.set_params(n_estimators=12).fit(X, y, monitor=monitor) ;; progress[-1], boost.n_estimators_
         weights[:] = 0.1 ;; net.predict(X[:2]).round(6).tolist(), net.coefs_[0] is weights
-        sgd.random_state is shared, forest.random_state is shared, [t.random_state for t in trees][:2], shared.randint(10**6)
+        sgd.random_state is shared, forest.random_state is shared, [t.random_state for t in trees][:2], feed is stages, shared.randint(10**6)
         _ = net.partial_fit(X, y) ;; net.n_iter_, net.t_, round(float(net.loss_), 6)
         """,
+        named="feed stages",
     ),
     "notebook: settings and routing of a learner": session(
         """
@@ -149,6 +151,7 @@ SESSIONS = {
         repr(Ridge())
         pipe[1].get_feature_names_out().tolist(), isinstance(pipe[1], Names)
         """,
+        named="ctx",
     ),
     "notebook: words into numbers, with functions of one's own": session(
         """
@@ -277,6 +280,7 @@ SESSIONS = {
         tree.query([1.0, 1.0])[1], tri.add_points([[0.5, 0.5]]), tri.simplices.shape[0], tri.find_simplex([[0.2, 0.2]]).tolist()[0] >= 0
         level = 0.1; regions = len(vor.regions) ;; hit.terminal, round(hit(0, [0.3]), 3), regions, vor.points.shape
         """,
+        named="lu solve tri",
     ),
     "notebook: distributions and chance that is shared": session(
         """
@@ -348,6 +352,8 @@ SESSIONS = {
         gain = 10 ;; add3(1, 2), vec([1, 2]).tolist(), add3.nin, poly(2).item(), (poly * poly).order, round(float(cheb(5)), 3)
         np.seterrcall(None) ;; [f for f in sorted(os.listdir("."))], np.geterrcall()
         """,
+        named="z it flat nd bc add3",
+        known="""(m * 2).unit, m.store, part.base is m, np.shares_memory(part, plain)""",
     ),
     "notebook: neighbours, mixtures and things compiled": session(
         """
@@ -379,5 +385,6 @@ SESSIONS = {
         inner is nn._tree, kd.query_radius(X[:1], 0.5, count_only=True).tolist(), kd.get_n_calls()
         data.shape, np.shares_memory(data, np.asarray(kd.data)), iso.predict([0, 2.5, 9]).tolist(), iso.f_(2.0).item()
         """,
+        named="proba",
     ),
 }

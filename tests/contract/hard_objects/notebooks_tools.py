@@ -31,8 +31,9 @@ SESSIONS = {
         next(rr), ro.sheetnames, xf.sheet_names, xf.parse("KPI").shape
         ows.append(["b", 2]); wo.save("log.xlsx") ;; list(openpyxl.load_workbook("log.xlsx")["log"].values)
         col.width = 12 ;; ws.column_dimensions["A"].width, ws.column_dimensions["A"] is col, copy.column_dimensions["A"].width
-        sorted(os.listdir(".")), wb.active is ws, len(wb._named_styles), wb._named_styles[1].name if len(wb._named_styles) > 1 else None
+        ows is wo, sorted(os.listdir(".")), wb.active is ws, len(wb._named_styles), wb._named_styles[1].name if len(wb._named_styles) > 1 else None
         """,
+        named="rows rr wo ows",
     ),
     "notebook: a network of one's own and the views of it": session(
         """
@@ -83,6 +84,7 @@ SESSIONS = {
         Net.__matmul__ = lambda s, o: "patched" ;; G @ rev, sub @ G, G.__class__ is Net
         rev.graph["name"] = "back" ;; G.graph, G.view(None)._succ._a is G._succ, isinstance(sub._succ, abc.Mapping), order
         """,
+        named="walk",
     ),
     "notebook: text taken apart": session(
         """
@@ -118,6 +120,7 @@ SESSIONS = {
         sm.set_seq2("kitten") ;; sm.ratio(), round(ratio, 4), list(diff)
         wrap.width = 30 ;; fill("the quick brown fox jumps"), scan.scan("1 23")[0], count is not None, common
         """,
+        named="hits reader stream diff scan",
     ),
     "notebook: days, zones, decimals": session(
         """
@@ -156,6 +159,7 @@ SESSIONS = {
         next(grp).isoformat(), list(grp), [(k, len(list(g))) for k, g in days]
         nd.samples(2, seed=1), type(nd + 1).__name__, next(parts), next(cyc), next(cyc)
         """,
+        named="local rule it rset weeks days grp",
     ),
     "notebook: caches that know each other": session(
         """
@@ -205,6 +209,7 @@ SESSIONS = {
         load.cache_clear() ;; load("abc") is f1, load.cache_info().currsize, st.frame is f1
         Store.stat.cache_clear(); del st, fin; sizes.clear(); import gc; _ = gc.collect() ;; gone, list(Store._all), ref() is None
         """,
+        named="digest",
     ),
     "notebook: settings in layers": session(
         """
@@ -258,6 +263,7 @@ SESSIONS = {
         os.environ["STAGE"], vars(args), parser.parse_args(["--n", "5"]).n, stack.close(), records[-1]
         setattr(job, "level", 1)
         """,
+        named="token",
     ),
     "notebook: an experiment and its results": session(
         """

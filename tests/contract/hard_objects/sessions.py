@@ -21,6 +21,12 @@ from tests.contract.hard_objects import (
     modules,
     natives,
     natures,
+    notebooks_figures,
+    notebooks_frames,
+    notebooks_idioms,
+    notebooks_models,
+    notebooks_studies,
+    notebooks_tools,
     process,
     programs,
     scripts,
@@ -34,6 +40,7 @@ from tests.contract.hard_objects import (
 THEMES = (
     identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits, handles,
     process, libraries, analyses, analysts, formats, instances, definitions, interpreter, execution, scripts,
-    natures, natives, engineers, sharing,
+    natures, natives, engineers, sharing, notebooks_frames, notebooks_models, notebooks_figures, notebooks_tools,
+    notebooks_studies, notebooks_idioms,
 )  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

@@ -13,6 +13,7 @@ from types import FrameType, FunctionType, TracebackType
 from typing import Any
 
 from .classes import is_users
+from .instances import content_of, slots_of
 from .singletons import CurrentSession
 
 OWN: Any = BaseException
@@ -35,21 +36,25 @@ def reduce_error(pickler: Any, error: Any) -> Any:
     context = (error.__cause__, error.__context__, error.__suppress_context__, error.__traceback__)
     named = {name: found for base, names in NAMED if isinstance(error, base) for name in names
              if (found := getattr(error, name)) is not None}  # fmt: skip
-    if not own and context == (None, None, False, None) and not named:
+    said = _says_how(kind)
+    if not own and context == (None, None, False, None) and not named and (said is None or not is_users(said)):
         return NotImplemented
     cause, before, suppressed, trace = context
-    said = _says_how(kind)
     if said is not None and (not is_users(said) or kind in pickler.reducers.asked):
         made = error.__reduce_ex__(5)
         notes = {"__notes__": error.__notes__} if hasattr(error, "__notes__") else {}
         plain = context == (None, None, False, None) and not notes
         if plain or not isinstance(made, tuple) or len(made) > 3:
             return NotImplemented
-        of_class, state = made[2:], (notes, cause, suppressed, before, trace, {})
-        return *made[:2], (*of_class, state) if of_class else state, None, None, set_said if of_class else set_error
+        beside: tuple[Any, ...] = notes, cause, suppressed, before, trace, {}
+        if len(made) == 2:
+            return *made, beside, None, None, set_error
+        return *made[:2], (made[2], beside), None, None, set_said
     if said is not None:
         pickler.reducers.not_asked.add(kind)
-    state = error.__dict__, cause, suppressed, before, trace, named
+    state: tuple[Any, ...] = error.__dict__, cause, suppressed, before, trace, named
+    if filled := content_of(error, tuple(slots_of(kind))):
+        state = *state, filled
     return make_error, (kind, _built_in(kind).__reduce__(error)[1]), state, None, None, set_error
 
 
@@ -78,9 +83,11 @@ def set_error(error: Any, state: Any) -> None:
     error.__dict__.update(attributes)
     error.__cause__, error.__suppress_context__ = cause, suppressed
     if more:
-        error.__context__, error.__traceback__, named = more
+        error.__context__, error.__traceback__, named, *slots = more
         for name, value in named.items():
             setattr(error, name, value)
+        for owner, name, value in itertools.chain(*slots):
+            vars(owner)[name].__set__(error, value)
 
 
 def set_said(error: Any, states: Any) -> None:

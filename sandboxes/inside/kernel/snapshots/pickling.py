@@ -135,6 +135,8 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("numpy.ma", "MaskedArray", arrays.reduce_masked),
     ("numpy", "matrix", arrays.reduce_subclass),
     ("numpy", "recarray", arrays.reduce_subclass),
+    ("numpy.lib.npyio", "NpzFile", arrays.reduce_archive),
+    ("PIL.ImageDraw", "ImageDraw", pictures.reduce_drawing),
     ("numpy", "void", arrays.reduce_record),
     ("numpy", "record", arrays.reduce_record),
     ("pandas._libs.internals", "BlockValuesRefs", tables.reduce_refs),
@@ -149,6 +151,7 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("polars", "LazyFrame", tables.reduce_polars_query),
     ("polars", "Expr", tables.reduce_polars_query),
     ("matplotlib.cbook", "CallbackRegistry", drawing.reduce_callbacks),
+    ("matplotlib.backends._backend_agg", "BufferRegion", drawing.reduce_region),
     ("duckdb", "DuckDBPyConnection", duckdb_connections.reduce_duckdb),
 )
 

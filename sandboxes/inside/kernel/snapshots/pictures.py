@@ -18,11 +18,11 @@ def reduce_picture(pickler: Any, picture: Any) -> Any:
     file = space.get("fp") or space.get("_fp")
     unread = space.get("_im") is None and bool(space.get("tile"))
     if file is None or getattr(file, "closed", True) or not (unread or _has_frames(picture)):
-        place = _memory(pickler, picture) if space.get("_readonly") else None
-        if place is None:
+        memory = _memory(pickler, picture) if space.get("_readonly") else None
+        if memory is None:
             return with_hung(picture.__reduce_ex__(5), _kept(picture))
         known = {"palette": space.get("palette"), **_kept(picture)}
-        return make_mapped, (*place, space["_mode"], space["_size"]), (dict(picture.info), known), None, None, fill
+        return make_mapped, (*memory, space["_mode"], space["_size"]), (dict(picture.info), known), None, None, fill
     place = portable_path(file.name) if space.get("_exclusive_fp") and _is_at_its_path(file) else file
     drawn = space.get("_im") is not None and not space.get("tile")
     arguments = (place, picture.tell(), picture.tobytes() if drawn else None, picture.mode)
@@ -126,6 +126,26 @@ def fill(picture: Any, state: Any) -> None:
     picture.info.clear()
     picture.info.update(info)
     picture.__dict__.update(kept)
+
+
+def reduce_drawing(_pickler: Any, drawing: Any) -> Any:
+    """What draws in a picture."""
+    space = vars(drawing)
+    picture = space.get("_image")
+    if picture is None or vars(picture).get("_im") is not space.get("im"):  # that has other pixels by now
+        return NotImplemented
+    state = {name: value for name, value in space.items() if name not in OF_DRAWING}
+    if state.get("palette") is picture.palette:  # which the picture gets anew
+        del state["palette"]
+    return make_drawing, (picture, drawing.mode), state
+
+
+OF_DRAWING = frozenset({"_image", "im", "draw"})
+
+
+def make_drawing(picture: Any, mode: str) -> Any:
+    """What draws in a picture, as if it had not drawn yet."""
+    return importlib.import_module("PIL.ImageDraw").ImageDraw(picture, mode)
 
 
 def reduce_font(pickler: Any, font: Any) -> Any:

@@ -29,6 +29,7 @@ SESSIONS = {
         frame_self.at[0, "x"] is frame_self, frame["when"].max(), stacked.index.names, frame.index[0] == uuid.UUID(int=1)
         frame["amount"].iloc[0].is_signed(), sorted(type(v).__name__ for v in frame.iloc[0]), frame.loc[uuid.UUID(int=2), "name"]
         """,
+        named="frame by_name it subs copy",
     ),
     "notebook: who shares memory after all the slicing": session(
         """
@@ -53,6 +54,7 @@ SESSIONS = {
         cats.iloc[0] = "q" ;; cat2.tolist(), cats.cat.categories is same, np.shares_memory(cat2.cat.codes.to_numpy(), cats.cat.codes.to_numpy())
         next(it).a, sel["a"].tolist(), df["a"].tolist(), raw_writable.flags.writeable, edited.equals(half), arrow.array._pa_array.num_chunks
         """,
+        named="it",
     ),
     "notebook: functions made of functions": session(
         """
@@ -137,7 +139,10 @@ SESSIONS = {
         pd_ctx.__exit__(None, None, None), style.__exit__(None, None, None), dec.__exit__(None, None, None) ;; pd.get_option("display.width"), plt.rcParams["lines.linewidth"], decimal.getcontext().prec
         jb.__exit__(None, None, None), joblib.parallel.get_active_backend()[1], redir.__enter__() is buf, print("caught"), redir.__exit__(None, None, None), buf.getvalue()
         sp(1, 2)
-        """.replace("sp(1, 2)", "sp(4) is sp.return_value, sp.call_args, nul.__enter__() is log, cl.__enter__().read()"),
+        """.replace(
+            "sp(1, 2)", "sp(4) is sp.return_value, sp.call_args, nul.__enter__() is log, cl.__enter__().read()"
+        ),
+        named="t err pd_ctx stack style dec jb",
     ),
     "notebook: errors that are kept and looked at": session(
         """
@@ -177,9 +182,10 @@ SESSIONS = {
         m, r = group.split(Bad) ;; m.exceptions[0] is first, len(r.exceptions), group.subgroup(TypeError).exceptions[0].message, str(group)
         next(gen), len(Bad.seen)
         next(gen)
-        len(Bad.seen), type(pe).__name__, "32/13" in str(pe), [issubclass(e, ValueError) for e in excs]
+        gen is pe, len(Bad.seen), type(pe).__name__, "32/13" in str(pe), [issubclass(e, ValueError) for e in excs]
         Bad.__str__ = lambda self: "hidden" ;; str(first), traceback.format_exception_only(first), repr(first)
         """,
+        named="deepest gen",
     ),
     "notebook: signals, clusters and images": session(
         """
@@ -244,6 +250,7 @@ SESSIONS = {
         sign = -1 ;; cb(4), mm.read(2), npm[0], mm.tell(), mm.size(), fm.tell()
         default["x"]["y"].append(2) ;; default["a"]["b"], default["x"]["y"], default.default_factory()["q"], ud | {"b": 2}, list(view), next(grp)[0], list(gi), list(pw)
         """,
+        named="mv half unp comp h h2 mac z lz Rec r over cb mm merge",
     ),
     "notebook: splitters, weights and ensembles of one's own": session(
         """
@@ -284,5 +291,6 @@ SESSIONS = {
         models[1].random_state is rng, rng.randint(10**6), blend.fitted_[1].random_state is rng
         y.iloc[0] = 1e6; cv.gap = 9 ;; cross_val_score(LinearRegression(), X, y, cv=cv).round(2).tolist()[1:], splits[-3:]
         """,
+        named="folds ts",
     ),
 }

@@ -40,6 +40,7 @@ SESSIONS = {
         model[-1].coef_[:] = 0 ;; report["model"].predict_proba(df[["age", "r"]])[:2].round(4).tolist(), con.total_changes
         con.close() ;; report["fig"].axes[0] is ax, ax.lines[0] is hline
         """,
+        named="con cur r0 chunks",
     ),
     "notebook: polars and arrow side by side": session(
         """
@@ -80,6 +81,7 @@ SESSIONS = {
         str(pl.DataFrame({"z": range(9)})).count("\\n"), pl.Config.state(if_set=True)["POLARS_FMT_MAX_ROWS"], pl.Series(["x"], dtype=enum).dtype == enum
         pd_arrow.dtypes["id"].pyarrow_dtype == pa.int64(), enc.type.equals(pa.dictionary(pa.int32(), pa.string())), scan.read_all().num_rows, pf.num_row_groups, tbl.schema.metadata
         """,
+        named="expr pf groups reader sink w by rows slices sql scan demo_gain Point",
     ),
     "notebook: a helper module that is edited and patched": session(
         """
@@ -117,17 +119,18 @@ SESSIONS = {
         p = pathlib.Path("helpers.py"); p.write_text(p.read_text().replace("1 - RATE", "2 - RATE")); helpers.extra = {"inv": inv}; bound = clean.run; helpers.net.note = "v1"; lib = importlib.import_module("helpers"); sys.modules["h2"] = helpers
         """,
         """
-        net(inv).tolist(), helpers.RATE, net is helpers.net, old_net is net, net.calls
+        helpers.RATE, net is helpers.net, old_net is net, net.calls
         clean(inv)["gross"].tolist(), helpers.Base.kinds, Base.shared["a"] is clean, Base is helpers.Base
-        clean.run(inv), bound(inv)[0], original(clean, inv)["qty"]
+        "helpers.py", clean.run(inv), bound(inv)[0], original(clean, inv)["qty"]
         k = 10 ;; helpers._registry["qty"](inv).tolist(), helpers._registry["qty"] is quantity, np.my_mean([1.0, 3.0])
         inv.shape2, inv["qty"].iqr(), inv.head(1).shape2
-        helpers.RATE = 0.0 ;; net(inv).tolist(), net.__globals__ is helpers.__dict__, feat is helpers.feature
+        helpers.RATE = 0.0 ;; "helpers.py", net(inv).tolist(), net.__globals__ is helpers.__dict__, feat is helpers.feature
         feat("late")(lambda df: df["qty"]) is not None, sorted(lib._registry), net.calls
         helpers.extra["inv"] is inv, helpers.net.note, lib is helpers, sys.modules["h2"] is helpers, sys.path[0]
-        importlib.reload(helpers) is lib ;; helpers.RATE, helpers.net(inv).tolist(), net is helpers.net, old_net(inv).tolist(), helpers.Base is Base, hasattr(helpers, "extra")
+        importlib.reload(helpers) is lib ;; "helpers.py", helpers.RATE, helpers.net(inv).tolist(), net is helpers.net, old_net(inv).tolist(), helpers.Base is Base, hasattr(helpers, "extra")
         isinstance(clean, Base), isinstance(clean, helpers.Base), clean(inv).shape, Mine.__mro__[1].__module__
         """,
+        named="py",
     ),
     "notebook: a stream of sensors with coroutines": session(
         """
@@ -196,6 +199,7 @@ SESSIONS = {
         pipe.close() ;; closed[-1], next(keep([1]), None), ewm.gi_frame is None
         loop.close(); b.name = "c"; next(b) ;; dict(bus)["c"], loop.is_closed()
         """,
+        named="ewm pipe a b merged lock n loop fut ag",
     ),
     "notebook: tests registered by their classes": session(
         """
@@ -292,6 +296,7 @@ SESSIONS = {
         spooled.seek(0) ;; spooled.read(), spooled._rolled, ntf.seek(0), pd.read_csv(ntf).to_dict(), os.path.exists(ntf.name), os.unlink(ntf.name)
         os.chdir(cwd) ;; sorted(os.listdir(".")), ret.round(3).iloc[0].dropna().tolist()[:2]
         """,
+        named="it tmp spooled ntf",
     ),
     "notebook: a sampler and a filter written by hand": session(
         """
@@ -335,6 +340,7 @@ SESSIONS = {
         chain.hooks["step"].clear(); n = len(seen); next(walk) ;; len(seen) - n, mean().round(5), rng.random()
         kf.__class__.H = np.array([[0.0, 1.0]]) ;; round(kf(3.0), 5), twins[1].H.tolist(), acc([1, 2, 3]).tolist()
         """,
+        named="walk rolled bytes_",
     ),
     "notebook: duckdb, its functions and its frames": session(
         """
@@ -358,6 +364,7 @@ SESSIONS = {
         duckdb.sql("select x from answers").fetchall(), dcur.execute("select count(*) from answers").fetchall(), arrow.num_rows if arrow is not None else None
         con.unregister("s") is con, con.execute("select * from s").fetchall()
         """,
+        named="con rel agg res found",
     ),
     "notebook: reports from templates": session(
         """
@@ -388,6 +395,7 @@ SESSIONS = {
         __import__("pathlib").Path("tpl/base.html").write_text("<h2>{% block t %}{% endblock %}</h2>") and __import__("os").utime("tpl/base.html", (1, 1)) ;; env.get_template("kpi.html").render(rows=[], total=0)
         env.get_template("x").render(n=1), env.loader.loaders[0].mapping, sorted(env.list_templates())
         """,
+        named="stream",
     ),
     "notebook: pictures and trees of markup": session(
         """
@@ -416,5 +424,6 @@ SESSIONS = {
         q.set("k", "9"); root.remove(q) ;; parents[q] is root, [x.get("k") for x in it], ET.tostring(root)
         pull.feed("2</y></z>") ;; [e.text for _, e in pull.read_events()], doc.remove(one), one.getparent(), etree.tostring(doc)
         """,
+        named="pen px doc one k0 kids walk att ns xp xslt look parser tree2 b it pull ev FunctionNamespace",
     ),
 }
