@@ -352,7 +352,7 @@ SESSIONS = {
         gain = 10 ;; add3(1, 2), vec([1, 2]).tolist(), add3.nin, poly(2).item(), (poly * poly).order, round(float(cheb(5)), 3)
         np.seterrcall(None) ;; [f for f in sorted(os.listdir("."))], np.geterrcall()
         """,
-        named="z it flat nd bc add3",
+        named="it flat nd bc add3",
         known="""(m * 2).unit, m.store, part.base is m, np.shares_memory(part, plain)""",
     ),
     "notebook: neighbours, mixtures and things compiled": session(

@@ -424,6 +424,6 @@ SESSIONS = {
         q.set("k", "9"); root.remove(q) ;; parents[q] is root, [x.get("k") for x in it], ET.tostring(root)
         pull.feed("2</y></z>") ;; [e.text for _, e in pull.read_events()], doc.remove(one), one.getparent(), etree.tostring(doc)
         """,
-        named="pen px doc one k0 kids walk att ns xp xslt look parser tree2 b it pull ev FunctionNamespace",
+        named="px doc one k0 kids walk att ns xp xslt look parser tree2 b it pull ev FunctionNamespace",
     ),
 }

@@ -25,6 +25,7 @@ from tests.contract.hard_objects import (
     notebooks_frames,
     notebooks_idioms,
     notebooks_models,
+    notebooks_rarities,
     notebooks_studies,
     notebooks_tools,
     process,
@@ -41,6 +42,6 @@ THEMES = (
     identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits, handles,
     process, libraries, analyses, analysts, formats, instances, definitions, interpreter, execution, scripts,
     natures, natives, engineers, sharing, notebooks_frames, notebooks_models, notebooks_figures, notebooks_tools,
-    notebooks_studies, notebooks_idioms,
+    notebooks_studies, notebooks_idioms, notebooks_rarities,
 )  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

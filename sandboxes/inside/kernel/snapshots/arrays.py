@@ -353,6 +353,11 @@ def make_archive(kind: Any, file: Any, own: bool, allows_objects: bool, how: Any
     return kind(file, own_fid=own, allow_pickle=allows_objects, pickle_kwargs=how)
 
 
+def reduce_calendar(_pickler: Any, calendar: Any) -> Any:
+    """The days on which business is done."""
+    return type(calendar), (calendar.weekmask, calendar.holidays)
+
+
 def set_mode(array: Any, mode: str) -> None:
     """Have a map say how it was opened first."""
     if CurrentSession.earlier_file is None:

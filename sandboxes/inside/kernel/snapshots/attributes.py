@@ -197,10 +197,11 @@ def _find(kind: type) -> Any:
 
 def says_what_is_kept(kind: type) -> bool:
     """Whether a class of a cell says what is kept of its objects, which are made of nothing but Python, but not how."""
+    if not any((home := _home_of(kind, name)) is not None and is_users(home) for name in instances.STATE):
+        return False
     if issubclass(kind, type | enum.Enum | BaseException) or not instances.is_of_python(kind, object):
         return False
-    says = {name for name in instances.STATE if (home := _home_of(kind, name)) is not None and is_users(home)}
-    return bool(says) and _is_taken_apart_as_usual(kind)
+    return _is_taken_apart_as_usual(kind)
 
 
 def _home_of(kind: type, name: str) -> Any:
@@ -361,7 +362,10 @@ def is_only_forbidden(kind: type) -> bool:
 
 
 def reduce_forbidden(_pickler: Any, value: Any) -> Any:
-    """An object by its attributes: that it is of another version is found out before it is loaded."""
+    """An object by its attributes: that it is of another version is found out before it is loaded.
+
+    Polynomials of NumPy give away copies of theirs.
+    """
     return make_whole, (type(value),), (None, vars(value), {}), None, None, set_whole
 
 
