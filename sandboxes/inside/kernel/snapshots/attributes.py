@@ -197,7 +197,8 @@ def _find(kind: type) -> Any:
 
 def says_what_is_kept(kind: type) -> bool:
     """Whether a class of a cell says what is kept of its objects, which are made of nothing but Python, but not how."""
-    if not any((home := _home_of(kind, name)) is not None and is_users(home) for name in instances.STATE):
+    says = [one for one in kind.__mro__[:-1] if "__getstate__" in vars(one) or "__setstate__" in vars(one)]
+    if not says or not any(is_users(_home_of(kind, name) or object) for name in instances.STATE):
         return False
     if issubclass(kind, type | enum.Enum | BaseException) or not instances.is_of_python(kind, object):
         return False

@@ -36,7 +36,7 @@ def reduce_error(pickler: Any, error: Any) -> Any:
     context = (error.__cause__, error.__context__, error.__suppress_context__, error.__traceback__)
     named = {name: found for base, names in NAMED if isinstance(error, base) for name in names
              if (found := getattr(error, name)) is not None}  # fmt: skip
-    said = _says_how(kind)
+    said = None if kind is _built_in(kind) else _says_how(kind)
     if not own and context == (None, None, False, None) and not named and (said is None or not is_users(said)):
         return NotImplemented
     cause, before, suppressed, trace = context
