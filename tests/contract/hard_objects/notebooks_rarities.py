@@ -175,4 +175,35 @@ SESSIONS = {
         b = Batches(src) ;; [len(x) for x in b.it], b.seen
         """,
     ),
+    "notebook: one object that must be asked beside others": session(
+        """
+        from sklearn.base import BaseEstimator
+        class Loader:
+            def __init__(self): self.batches = (i for i in range(3)); next(self.batches); self.read = 1
+            def __getstate__(self): return {**self.__dict__, "batches": None}
+        class Cached:
+            def __init__(self, loader): self.loader = loader; self.cache = {"a": 1}
+            def __getstate__(self): return {**self.__dict__, "cache": {}}
+        class Model(BaseEstimator):
+            def __init__(self, source=None): self.source = source; self.memory_ = [1]
+            def __getstate__(self): return {k: v for k, v in super().__getstate__().items() if k != "memory_"}
+        class Coded(ValueError):
+            __slots__ = ("code",)
+            def __init__(self, code): super().__init__("c"); self.code = code
+        class Row(ValueError):
+            def __init__(self, row): super().__init__(f"row {row}"); self.row = row; self.more = [row]
+            def __reduce__(self): return Row, (self.row,)
+        class Done(StopIteration):
+            def __reduce__(self): return Done, ()
+        loader = Loader(); cached = Cached(loader); model = Model(cached); far = Cached(None); coded = Coded(5); row = Row(3); row.more.append(4); row.add_note("n"); done = Done(5); held = {"row": row, "model": model}
+        """,
+        """
+        loader.read, cached.loader is loader, held["model"].source is cached
+        cached.cache, far.cache, model.memory_
+        coded.code, coded.args, done.value
+        row.more, row.args, row.__notes__, held["row"] is row
+        cached.cache["b"] = 2; model.memory_.append(2) ;; model.source.cache, held["model"].memory_
+        [type(one).__name__ for one in (coded, row, done)]
+        """,
+    ),
 }
