@@ -195,7 +195,7 @@ SESSIONS = {
             def __reduce__(self): return Row, (self.row,)
         class Done(StopIteration):
             def __reduce__(self): return Done, ()
-        loader = Loader(); cached = Cached(loader); model = Model(cached); far = Cached(None); coded = Coded(5); row = Row(3); row.more.append(4); row.add_note("n"); done = Done(5); held = {"row": row, "model": model}
+        cached = Cached(None); model = Model(cached); far = Cached(None); loader = cached.loader = Loader(); coded = Coded(5); row = Row(3); row.more.append(4); row.add_note("n"); done = Done(5); held = {"row": row, "model": model}
         """,
         """
         loader.read, cached.loader is loader, held["model"].source is cached
