@@ -21,6 +21,13 @@ from tests.contract.hard_objects import (
     modules,
     natives,
     natures,
+    notebooks_figures,
+    notebooks_frames,
+    notebooks_idioms,
+    notebooks_models,
+    notebooks_rarities,
+    notebooks_studies,
+    notebooks_tools,
     pipelines,
     pipelines_clients,
     pipelines_files,
@@ -42,6 +49,7 @@ THEMES = (
     identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits, handles,
     process, libraries, analyses, analysts, formats, instances, definitions, interpreter, execution, scripts,
     natures, natives, engineers, sharing, pipelines, pipelines_files, pipelines_jobs, pipelines_clients,
-    pipelines_libraries, pipelines_notebooks, pipelines_parts,
+    pipelines_libraries, pipelines_notebooks, pipelines_parts, notebooks_frames, notebooks_models, notebooks_figures,
+    notebooks_tools, notebooks_studies, notebooks_idioms, notebooks_rarities,
 )  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

@@ -362,6 +362,25 @@ def make_memmap(path: str, dtype: Any, mode: Any, offset: int, shape: Any, order
     return numpy.memmap(found(path), dtype, mode, offset, shape, order)
 
 
+def reduce_archive(_pickler: Any, archive: Any) -> Any:
+    """A file of several arrays (`.npz`), each of which is read when it is asked for: its file is opened again."""
+    if archive.zip is None:  # it is closed
+        return NotImplemented
+    own = archive.fid is not None
+    file = archive.fid if own else archive.zip.fp
+    return make_archive, (type(archive), file, own, archive.allow_pickle, archive.pickle_kwargs)
+
+
+def make_archive(kind: Any, file: Any, own: bool, allows_objects: bool, how: Any) -> Any:
+    """Such a file."""
+    return kind(file, own_fid=own, allow_pickle=allows_objects, pickle_kwargs=how)
+
+
+def reduce_calendar(_pickler: Any, calendar: Any) -> Any:
+    """The days on which business is done."""
+    return type(calendar), (calendar.weekmask, calendar.holidays)
+
+
 def set_mode(array: Any, mode: str) -> None:
     """Have a map say how it was opened first."""
     if CurrentSession.earlier_file is None:

@@ -188,9 +188,57 @@ def _of_library(kind: type) -> Any:
 def _find(kind: type) -> Any:
     if is_only_forbidden(kind):
         return reduce_forbidden
+    if says_what_is_kept(kind):
+        return reduce_unasked
     if makes_itself(kind) or answers_for_others(kind):
         return reduce_made
     return reducer_of_hung(kind) if may_drop_hung(kind) else None
+
+
+def says_what_is_kept(kind: type) -> bool:
+    """Whether a class of a cell says what is kept of its objects, which are made of nothing but Python, but not how."""
+    says = [one for one in kind.__mro__[:-1] if "__getstate__" in vars(one) or "__setstate__" in vars(one)]
+    if not says or not any(is_users(_home_of(kind, name) or object) for name in instances.STATE):
+        return False
+    if issubclass(kind, type | enum.Enum | BaseException) or not instances.is_of_python(kind, object):
+        return False
+    return _is_taken_apart_as_usual(kind)
+
+
+def _home_of(kind: type, name: str) -> Any:
+    return next((one for one in kind.__mro__[:-1] if name in vars(one)), None)
+
+
+def reduce_unasked(pickler: Any, value: Any) -> Any:
+    """An object with what its library keeps of it, whatever a class of a cell leaves out of that."""
+    plain: Any = object
+    kind: Any = type(value)
+    if kind in pickler.reducers.asked:
+        return NotImplemented
+    pickler.reducers.not_asked.add(kind)
+    keeps = _of_library_in(kind, "__getstate__")
+    state = plain.__getstate__(value) if keeps is None else keeps(value)
+    named, kept = vars(value), state if isinstance(state, dict) else {}
+    own = named.keys() - _names_in_library(kind) - kept.keys() if keeps is not None else ()
+    return make_whole, (kind,), (state, {name: named[name] for name in named if name in own}), None, None, set_unasked
+
+
+def _of_library_in(kind: type, name: str) -> Any:
+    """The method that a class has from a library; None: there is none."""
+    return next((vars(one)[name] for one in kind.__mro__[:-1] if name in vars(one) and not is_users(one)), None)
+
+
+def set_unasked(value: Any, states: Any) -> None:
+    """Give an object that state, as its library does it, and what the library knows nothing of."""
+    state, own = states
+    puts = _of_library_in(type(value), "__setstate__")
+    named, slots = state if isinstance(state, tuple) else (state, None)
+    if puts is not None:
+        puts(value, state)
+        named, slots = {}, {}
+    object.__getattribute__(value, "__dict__").update({**(named or {}), **own})
+    for name, content in (slots or {}).items():
+        object.__setattr__(value, name, content)
 
 
 def may_drop_hung(kind: type) -> bool:
@@ -247,13 +295,13 @@ def _named_in(code: CodeType) -> Iterable[str]:
             yield from _named_in(one)
 
 
-def with_hung(reduced: Any, hung: dict[str, Any]) -> Any:
-    """What an object is taken apart to, and attributes that are not in it yet."""
+def with_hung(reduced: Any, hung: dict[str, Any], *, anew: bool = False) -> Any:
+    """What an object is taken apart to, and attributes that are not in it yet, or are in it as something else."""
     if not isinstance(reduced, tuple) or len(reduced) > 5:
         return reduced
     make, arguments, state, items, pairs = (*reduced[:5], None, None, None)[:5]
     parts = state if isinstance(state, tuple) else (state,)
-    if not hung or any(isinstance(one, dict) and one.keys() >= hung.keys() for one in parts):
+    if not hung or (not anew and any(isinstance(one, dict) and one.keys() >= hung.keys() for one in parts)):
         return reduced
     return make, arguments, (state, hung, {}), items, pairs, set_whole
 
@@ -306,7 +354,10 @@ def is_only_forbidden(kind: type) -> bool:
 
 
 def reduce_forbidden(_pickler: Any, value: Any) -> Any:
-    """An object by its attributes: that it is of another version is found out before it is loaded."""
+    """An object by its attributes: that it is of another version is found out before it is loaded.
+
+    Polynomials of NumPy give away copies of theirs.
+    """
     return make_whole, (type(value),), (None, vars(value), {}), None, None, set_whole
 
 

@@ -1,8 +1,10 @@
 """Figures of matplotlib: what is called when an artist changes, which its own pickling drops for the most part.
 
-Without it a colorbar does not follow its image any more, and a slider calls nothing.
+Without it a colorbar does not follow its image any more, and a slider calls nothing. Buttons with a mark have kept what
+was drawn below it.
 """
 
+import importlib
 import itertools
 import sys
 from typing import Any
@@ -48,3 +50,21 @@ def make_callbacks(kind: Any) -> Any:
 def set_callbacks(registry: Any, state: Any) -> None:
     """Fill them; loading changes the state that it is given."""
     registry.__setstate__(dict(state))
+
+
+def reduce_region(_pickler: Any, region: Any) -> Any:
+    """What was drawn in a part of a figure, which is kept to draw over it."""
+    return make_region, (bytes(memoryview(region)), region.get_extents())
+
+
+def make_region(pixels: bytes, place: tuple[int, int, int, int]) -> Any:
+    """That part again: taken out of a drawing that has nothing else."""
+    left, top, right, bottom = place
+    renderer = importlib.import_module("matplotlib.backends.backend_agg").RendererAgg(right, bottom, 72)
+    row, width = right * 4, (right - left) * 4
+    drawn = memoryview(renderer._renderer).cast("B")
+    for line in range(bottom - top):
+        start = (top + line) * row + left * 4
+        drawn[start : start + width] = pixels[line * width : (line + 1) * width]
+    box = importlib.import_module("matplotlib.transforms").Bbox([[left, 0], [right, bottom - top]])
+    return renderer.copy_from_bbox(box)

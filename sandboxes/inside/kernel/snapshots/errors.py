@@ -12,6 +12,8 @@ from collections.abc import Callable
 from types import FrameType, FunctionType, TracebackType
 from typing import Any
 
+from .classes import is_users
+from .instances import content_of, slots_of
 from .singletons import CurrentSession
 
 OWN: Any = BaseException
@@ -28,28 +30,39 @@ Line = tuple[str, str, str, tuple[int, int, int, int], bool]
 
 
 def reduce_error(pickler: Any, error: Any) -> Any:
-    """An exception, rebuilt without calling its class, unless that has a `__reduce__` of its own."""
+    """An exception, rebuilt without calling its class, unless that is a library's with a `__reduce__` of its own."""
     kind = type(error)
     own = kind.__init__ is not _built_in(kind).__init__ or kind.__new__ is not _built_in(kind).__new__
     context = (error.__cause__, error.__context__, error.__suppress_context__, error.__traceback__)
     named = {name: found for base, names in NAMED if isinstance(error, base) for name in names
              if (found := getattr(error, name)) is not None}  # fmt: skip
-    if not own and context == (None, None, False, None) and not named:
+    said = None if kind is _built_in(kind) else _says_how(kind)
+    if not own and context == (None, None, False, None) and not named and (said is None or not is_users(said)):
         return NotImplemented
     cause, before, suppressed, trace = context
-    if _says_how(kind):
+    if said is not None and (not is_users(said) or kind in pickler.reducers.asked):
         made = error.__reduce_ex__(5)
-        if context == (None, None, False, None) or not isinstance(made, tuple) or len(made) > 2:
+        notes = {"__notes__": error.__notes__} if hasattr(error, "__notes__") else {}
+        plain = context == (None, None, False, None) and not notes
+        if plain or not isinstance(made, tuple) or len(made) > 3:
             return NotImplemented
-        return *made, ({}, cause, suppressed, before, trace, {}), None, None, set_error
-    state = error.__dict__, cause, suppressed, before, trace, named
-    return make_error, (kind, error.__reduce__()[1]), state, None, None, set_error
+        beside: tuple[Any, ...] = notes, cause, suppressed, before, trace, {}
+        if len(made) == 2:
+            return *made, beside, None, None, set_error
+        return *made[:2], (made[2], beside), None, None, set_said
+    if said is not None:
+        pickler.reducers.not_asked.add(kind)
+    state: tuple[Any, ...] = error.__dict__, cause, suppressed, before, trace, named
+    if filled := content_of(error, tuple(slots_of(kind))):
+        state = *state, filled
+    return make_error, (kind, _built_in(kind).__reduce__(error)[1]), state, None, None, set_error
 
 
-def _says_how(kind: Any) -> bool:
-    """Whether a class of a user says itself how it is taken apart; Python's own leave out the same as all."""
+def _says_how(kind: Any) -> Any:
+    """The class that says itself how it is taken apart; None: Python's own, which leave out the same as all."""
     base, ways = _built_in(kind), ("__reduce__", "__reduce_ex__", "__setstate__")
-    return any(getattr(kind, name) is not getattr(base, name) for name in ways)
+    said = any(getattr(kind, name, None) is not getattr(base, name, None) for name in ways)
+    return next(one for one in kind.__mro__ if not vars(one).keys().isdisjoint(ways)) if said else None
 
 
 def _built_in(kind: Any) -> Any:
@@ -70,9 +83,19 @@ def set_error(error: Any, state: Any) -> None:
     error.__dict__.update(attributes)
     error.__cause__, error.__suppress_context__ = cause, suppressed
     if more:
-        error.__context__, error.__traceback__, named = more
+        error.__context__, error.__traceback__, named, *slots = more
         for name, value in named.items():
             setattr(error, name, value)
+        for owner, name, value in itertools.chain(*slots):
+            vars(owner)[name].__set__(error, value)
+
+
+def set_said(error: Any, states: Any) -> None:
+    """Give it what its class has kept, and what that does not know."""
+    of_class, state = states
+    if of_class is not None:
+        error.__setstate__(of_class)
+    set_error(error, state)
 
 
 def reduce_traceback(_pickler: Any, trace: TracebackType) -> Any:

@@ -61,7 +61,7 @@ def reducer_of(kind: Any) -> Reduce | None:
     if not is_users(kind) or issubclass(kind, type | enum.Enum | BaseException) or kind in copyreg.dispatch_table:
         return None
     base = _base(kind)
-    if base is None or not _is_of_python(kind, base):
+    if base is None or not is_of_python(kind, base):
         return None
     says = _of_cell(kind, (*STATE, *TAKING_APART))
     if any(not _is_written(kind, name) and _home(kind, name) is kind for name in says):
@@ -73,7 +73,7 @@ def reducer_of(kind: Any) -> Reduce | None:
         runs.remove("__new__")
     if kind.__hash__ is None:
         runs.discard("__hash__")
-    slots = tuple(_slots(kind))
+    slots = tuple(slots_of(kind))
     is_bound = any("__dict__" in _names(getattr(kind, name)) for name in ("__init__", *runs))
     needed = bool(
         says
@@ -122,15 +122,15 @@ def _base(kind: type) -> type | None:
     return next(one for one in others if one in NATIVE)
 
 
-def _is_of_python(kind: Any, base: Any) -> bool:
+def is_of_python(kind: Any, base: Any) -> bool:
     """Whether objects of a class have room for nothing but its base's value, slots and attributes.
 
     Compiled libraries give classes the names of modules that there are not, as if these were a cell's.
     """
-    return bool(kind.__basicsize__ <= base.__basicsize__ + WORD * (2 + len(_slots(kind))))
+    return bool(kind.__basicsize__ <= base.__basicsize__ + WORD * (2 + len(slots_of(kind))))
 
 
-def _slots(kind: type) -> list[tuple[type, str]]:
+def slots_of(kind: type) -> list[tuple[type, str]]:
     """The slots of a class and its bases: one may have the name of another."""
     return [
         (one, name)
@@ -178,7 +178,7 @@ class _Way:
                 return NotImplemented
             pickler.reducers.not_asked.add(kind)
         arguments = () if self._base is object else tuple(self._base.__getnewargs__(value))
-        content = _content(value, self._slots)
+        content = content_of(value, self._slots)
         early: tuple[Any, ...] = ()
         if hashed:
             pickler.reducers.begun.add(id(value))
@@ -214,7 +214,8 @@ def shared_attributes(value: Any) -> Any:
     return attributes if type(attributes) is not dict or _references(attributes) > ALONE else None
 
 
-def _content(value: Any, slots: tuple[tuple[type, str], ...]) -> Slots:
+def content_of(value: Any, slots: tuple[tuple[type, str], ...]) -> Slots:
+    """What is in the slots of an object."""
     found = []
     for owner, name in slots:
         try:
@@ -237,7 +238,7 @@ def _is_early(value: Any, pickler: Any) -> bool:
     free = pickler.reducers.free.get(kind)
     if free is None:
         base = None if issubclass(kind, type) or not is_users(kind) else _base(kind)
-        free = base is not None and _is_of_python(kind, base)
+        free = base is not None and is_of_python(kind, base)
         pickler.reducers.free[kind] = free
     if not free:
         return False

@@ -137,6 +137,9 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("numpy.ma", "MaskedArray", arrays.reduce_masked),
     ("numpy", "matrix", arrays.reduce_subclass),
     ("numpy", "recarray", arrays.reduce_subclass),
+    ("numpy", "busdaycalendar", arrays.reduce_calendar),
+    ("numpy.lib.npyio", "NpzFile", arrays.reduce_archive),
+    ("PIL.ImageDraw", "ImageDraw", pictures.reduce_drawing),
     ("numpy", "void", arrays.reduce_record),
     ("numpy", "record", arrays.reduce_record),
     ("pandas._libs.internals", "BlockValuesRefs", tables.reduce_refs),
@@ -151,6 +154,7 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("polars", "LazyFrame", tables.reduce_polars_query),
     ("polars", "Expr", tables.reduce_polars_query),
     ("matplotlib.cbook", "CallbackRegistry", drawing.reduce_callbacks),
+    ("matplotlib.backends._backend_agg", "BufferRegion", drawing.reduce_region),
     ("duckdb", "DuckDBPyConnection", duckdb_connections.reduce_duckdb),
 )
 
@@ -163,6 +167,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("numpy", "ndarray", arrays.reduce_users),
     ("numpy", "generic", arrays.reduce_scalar),
     ("numpy.random", "Generator", arrays.reduce_generator),
+    ("numpy.polynomial._polybase", "ABCPolyBase", attributes.reduce_forbidden),
     ("pytz", "BaseTzInfo", tables.reduce_timezone),
     ("dateutil.tz", "tzfile", tables.reduce_shared_zone),
     ("dateutil.tz", "tzstr", tables.reduce_shared_zone),
@@ -190,6 +195,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("contextlib", "_GeneratorContextManagerBase", generators.reduce_manager),
     ("types", "ModuleType", namespaces.reduce_module),
     *(("ctypes", kind, refusing.reduce_c_data) for kind in ("_SimpleCData", "Structure", "Union", "Array")),
+    ("joblib", "parallel_config", refusing.refuse("a context manager that is in use, or was")),
     ("argparse", "_AttributeHolder", attributes.reduce_with_constants),
     ("optparse", "Option", attributes.reduce_with_constants),
     ("optparse", "OptionContainer", attributes.reduce_with_constants),
@@ -257,7 +263,8 @@ class _KnownKinds(dict[type, Reduce | None]):
         if found is None and attributes.drops_them(kind):
             found = attributes.reduce_whole
         if found is None and attributes.names_them(kind) and not attributes.is_only_forbidden(kind):
-            found = attributes.reducer_with_own(kind)
+            says = attributes.says_what_is_kept(kind)
+            found = attributes.reduce_unasked if says else attributes.reducer_with_own(kind)
         return found or sentinel_reducer(kind) or instances.reducer_of(kind) or attributes.reducer_for(kind)
 
 

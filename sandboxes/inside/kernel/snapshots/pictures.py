@@ -1,5 +1,6 @@
 """Pictures of PIL: one that is still read from a file goes on doing that; others keep what hangs on them."""
 
+import ctypes
 import importlib
 import io
 import os
@@ -7,6 +8,7 @@ from typing import Any
 
 from .attributes import with_hung
 from .classes import is_users
+from .shared_memory import part_of
 from .singletons import found, portable_path
 
 
@@ -16,12 +18,54 @@ def reduce_picture(pickler: Any, picture: Any) -> Any:
     file = space.get("fp") or space.get("_fp")
     unread = space.get("_im") is None and bool(space.get("tile"))
     if file is None or getattr(file, "closed", True) or not (unread or _has_frames(picture)):
-        return with_hung(picture.__reduce_ex__(5), _kept(picture))
+        memory = _memory(pickler, picture) if space.get("_readonly") else None
+        if memory is None:
+            return with_hung(picture.__reduce_ex__(5), _kept(picture))
+        known = {"palette": space.get("palette"), **_kept(picture)}
+        return make_mapped, (*memory, space["_mode"], space["_size"]), (dict(picture.info), known), None, None, fill
     place = portable_path(file.name) if space.get("_exclusive_fp") and _is_at_its_path(file) else file
     drawn = space.get("_im") is not None and not space.get("tile")
     arguments = (place, picture.tell(), picture.tobytes() if drawn else None, picture.mode)
     how = {name: space[name] for name in OF_DECODING if unread and name in space}
     return open_picture, arguments, (dict(picture.info), _kept(picture) | how), None, None, fill
+
+
+def _memory(pickler: Any, picture: Any) -> tuple[Any, int, int] | None:
+    """Whose memory the pixels of a picture are, as `fromarray` makes it, where they begin in it, and their size."""
+    pixel, export = MAPPED.get(picture.mode, 0), getattr(picture, "__arrow_c_array__", None)
+    if not pixel or export is None or type(picture) is not importlib.import_module("PIL.Image").Image:
+        return None
+    try:
+        _, exported = export()
+    except (ValueError, MemoryError):  # it has no memory of one piece
+        return None
+    array = _Array.from_address(POINTER_IN(exported, b"arrow_array"))
+    array = array.children[0].contents if array.n_children else array
+    size = picture.width * picture.height * pixel
+    place = pickler.reducers.memory.find(array.buffers[1] or 0, size)
+    return place and (*place, size)
+
+
+class _Array(ctypes.Structure):
+    """An array as arrow hands it on from library to library."""
+
+
+_Array._fields_ = [
+    *((name, ctypes.c_int64) for name in ("length", "null_count", "offset", "n_buffers", "n_children")),
+    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+    ("children", ctypes.POINTER(ctypes.POINTER(_Array))),
+]
+POINTER_IN = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+MAPPED = {"L": 1, "P": 1, "RGBX": 4, "RGBA": 4, "CMYK": 4, "I;16": 2, "I;16L": 2, "I;16B": 2}
+"""The bytes of a pixel, for modes of which PIL takes pixels where they are."""
+
+
+def make_mapped(owner: Any, start: int, size: int, mode: str, shape: Any) -> Any:
+    """A picture over a part of some memory."""
+    pixels = part_of(owner, start, size)
+    return importlib.import_module("PIL.Image").frombuffer(mode, shape, pixels, "raw", mode, 0, 1)
 
 
 def _is_at_its_path(file: Any) -> bool:
@@ -91,10 +135,12 @@ def reduce_drawing(pickler: Any, drawing: Any) -> Any:
     if picture is None or space["im"] is not vars(picture).get("_im"):  # the picture has other pixels by now
         return NotImplemented
     kept = {name: one for name, one in space.items() if name not in OF_DRAWING}
+    if kept.get("palette") is picture.palette:  # which the picture gets anew
+        del kept["palette"]
     return make_drawing, (type(drawing), picture, space["mode"]), kept
 
 
-OF_DRAWING = frozenset({"_image", "im", "draw", "palette"})
+OF_DRAWING = frozenset({"_image", "im", "draw"})
 
 
 def make_drawing(kind: Any, picture: Any, mode: str) -> Any:

@@ -83,6 +83,11 @@ def reduce_buffer(pickler: Any, buffer: Any) -> Any:
 
 def make_buffer(owner: Any, start: int, size: int) -> Any:
     """A buffer of arrow over a part of some memory."""
-    plain = owner if arrays.is_owner(owner) else arrays.bytes_of(owner)
     # A slice of a buffer can never be written to.
-    return importlib.import_module("pyarrow").py_buffer(memoryview(plain).cast("B")[start : start + size])
+    return importlib.import_module("pyarrow").py_buffer(part_of(owner, start, size))
+
+
+def part_of(owner: Any, start: int, size: int) -> memoryview:
+    """A part of some memory."""
+    plain = owner if arrays.is_owner(owner) else arrays.bytes_of(owner)
+    return memoryview(plain).cast("B")[start : start + size]

@@ -51,7 +51,10 @@ OF_INDEXES = frozenset({"_data", "_name", "_cache", "_id", "_references", "_freq
 
 
 def reduce_frame(pickler: Any, frame: Any) -> Any:
-    """A frame or a series, with what was hung on it; and what its class names but nobody set stays so."""
+    """A frame or a series, with what was hung on it; and what its class names but nobody set stays so.
+
+    The list of a class of one's own takes the place of that of pandas, which then forgets the name of a series.
+    """
     reduced = frame.__reduce_ex__(5)
     state = reduced[2] if isinstance(reduced, tuple) and len(reduced) > 2 else None
     if not isinstance(state, dict):
@@ -61,6 +64,7 @@ def reduce_frame(pickler: Any, frame: Any) -> Any:
     for name in unset:
         del state[name]
     hung = _hung(frame, OF_FRAMES)
+    hung |= {name: space[name] for name in _base(frame)._metadata if name in space and name not in state}
     if noted := space.get("_attrs"):  # pandas would give it a copy, and whoever has `frame.attrs` another one
         hung["_attrs"] = noted
     return with_hung(reduced, hung)
@@ -71,10 +75,14 @@ def _hung(value: Any, own: frozenset[str]) -> dict[str, Any]:
     space = vars(value)
     if space.keys() <= own:
         return {}
-    kind = type(value)
-    base = next(one for one in kind.__mro__ if one.__module__.split(".")[0] == "pandas")
+    kind, base = type(value), _base(value)
     names = [name for name in space if name not in own and not hasattr(base, name)]
     return {name: space[name] for name in names if base is not kind or name[0] != "_"}
+
+
+def _base(value: Any) -> Any:
+    """The class of pandas of which an object is."""
+    return next(one for one in type(value).__mro__ if one.__module__.split(".")[0] == "pandas")
 
 
 def reduce_index(pickler: Any, index: Any) -> Any:

@@ -354,6 +354,7 @@ def _connected(units: list[Unit]) -> list[list[Unit]]:
 def _pickle(names: Iterable[str], values: dict[str, Any], reducers: Reducers, reasons: dict[str, str]) -> list[Unit]:
     """One unit; when that fails, those of its variables that can be pickled, each by itself."""
     wanted = {name: values[name] for name in names}
+    reducers.not_asked.clear()
     try:
         return [Unit(tuple(wanted), _stream(wanted, reducers), wanted)]
     except (Exception, SystemExit) as error:  # pickling runs the code of whatever it meets
@@ -366,16 +367,33 @@ def _pickle(names: Iterable[str], values: dict[str, Any], reducers: Reducers, re
 
 
 def _as_classes_say(wanted: dict[str, Any], reducers: Reducers) -> Unit | None:
-    """One unit, for which the classes of cells in it are asked what to keep of their objects; None: that fails, too."""
+    """One unit, for which classes of cells in it are asked what to keep of their objects; None: that fails, too."""
     kinds = reducers.not_asked - set(reducers.asked)
     if not kinds:
         return None
     reducers.asked.update(kinds)
     try:
-        return Unit(tuple(wanted), _stream(wanted, reducers), wanted)
+        unit = Unit(tuple(wanted), _stream(wanted, reducers), wanted)
     except (Exception, SystemExit):
         reducers.asked.difference_update(kinds)
         return None
+    is_small = 1 < len(kinds) <= MOST_KINDS and unit.stream.size <= MOST_BYTES
+    return _asking_few(unit, kinds, wanted, reducers) if is_small else unit
+
+
+MOST_KINDS, MOST_BYTES = 10, 1 << 20
+"""Classes, and size of a stream, up to which it is tried out which of them have to be asked."""
+
+
+def _asking_few(unit: Unit, kinds: set[Any], wanted: dict[str, Any], reducers: Reducers) -> Unit:
+    """The unit again, for which no class is asked whose objects can be kept whole. It is found out once."""
+    for kind in kinds:
+        reducers.asked.discard(kind)
+        try:
+            unit = Unit(tuple(wanted), _stream(wanted, reducers), wanted)
+        except (Exception, SystemExit):
+            reducers.asked.add(kind)
+    return unit
 
 
 def _stream(wanted: dict[str, Any], reducers: Reducers) -> Stream:
