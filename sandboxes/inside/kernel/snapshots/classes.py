@@ -7,8 +7,9 @@ cloudpickle makes a class by calling its metaclass, which registers it a second 
 import enum
 import sys
 import types
+import typing
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from .namespaces import is_made
@@ -55,6 +56,34 @@ def _silenced(owner: type) -> Iterator[None]:
         yield
     finally:
         type.__setattr__(owner, "__init_subclass__", hook)
+
+
+HOOK = "__subclasshook__"
+
+
+@contextmanager
+def without_questions(*kinds: type) -> Iterator[None]:
+    """Let no class of a cell say for a while which others are of it.
+
+    A class that is registered with an abstract one asks both first. They may name classes that are not there yet, and
+    what they said when the cell registered it is in what comes back.
+    """
+    owners = {one: vars(one)[HOOK] for kind in kinds for one in kind.__mro__ if HOOK in vars(one) and is_users(one)}
+    with ExitStack() as after:
+        for owner, hook in owners.items():
+            after.callback(type.__setattr__, owner, HOOK, hook)
+            type.__setattr__(owner, HOOK, classmethod(_say_nothing))
+        yield
+
+
+def _say_nothing(_kind: Any, _other: Any, /) -> Any:
+    """Stands for what says who is of a class."""
+    return NotImplemented
+
+
+def is_named_tuple(kind: type) -> bool:
+    """Whether `typing.NamedTuple` makes a class from its statement, and its slots, which that must not have."""
+    return any(one is typing.NamedTuple for one in vars(kind).get("__orig_bases__", ()))
 
 
 def _do_nothing(_kind: Any, /, *_arguments: Any, **_keywords: Any) -> None:

@@ -119,20 +119,25 @@ def _keep_members(module: Any) -> None:
 
 
 def _set_without_hooks(module: Any) -> None:
-    """Let a class be filled without the `__setattr__` of its metaclass."""
-    from .classes import is_users
+    """Let a class be filled without the `__setattr__` of its metaclass, and without asking who is of an abstract one."""
+    from .classes import is_users, without_questions
 
     usual: Any = module._class_setstate
 
     def fill(kind: Any, state: Any) -> Any:
-        home = next(one for one in type(kind).__mro__ if "__setattr__" in vars(one))
-        if not is_users(home):
-            return usual(kind, state)
         attributes, slots = state
-        for name, value in attributes.items():
-            if name != "_abc_impl":
+        registered = attributes.get("_abc_impl")
+        if registered is not None:
+            attributes = {name: value for name, value in attributes.items() if name != "_abc_impl"}
+        if is_users(next(one for one in type(kind).__mro__ if "__setattr__" in vars(one))):
+            for name, value in attributes.items():
                 type.__setattr__(kind, name, value)
-        return usual(kind, ({name: value for name, value in attributes.items() if name == "_abc_impl"}, slots))
+        else:
+            usual(kind, (attributes, slots))
+        if registered:
+            with without_questions(kind, *registered):
+                usual(kind, ({"_abc_impl": registered}, slots))
+        return kind
 
     fill.__module__, fill.__name__, fill.__qualname__ = module.__name__, "_class_setstate", "_class_setstate"
     module._class_setstate = fill
@@ -157,7 +162,7 @@ def _keep_slots(module: Any) -> None:
 
     A slot `__a` of a class `C` is `_C__a` in it; cloudpickle takes out of its state only slots that keep their names.
     """
-    from .classes import as_defined, is_plain, is_users, methods_first
+    from .classes import as_defined, is_named_tuple, is_plain, is_users, methods_first
 
     arguments_of: Any = module._class_getnewargs
     state_of: Any = module._class_getstate
@@ -168,7 +173,7 @@ def _keep_slots(module: Any) -> None:
             bases, keywords = kind.__bases__, {**keywords, "__orig_bases__": bases}
         if (hash_of := getattr(type(kind), "__hash__", None)) is not None and hash_of is not type.__hash__:
             keywords = {**keywords, **{key: one for key, one in vars(kind).items() if is_plain(key, one)}}
-        if "__slots__" in kind.__dict__ and not issubclass(kind, tuple):  # a tuple has none, and its maker sets that
+        if "__slots__" in kind.__dict__ and not is_named_tuple(kind):
             own = kind.__dict__["__slots__"]
             keywords = {**keywords, "__slots__": own if isinstance(own, str) else tuple(own)}
         if "__class__" in kind.__dict__:  # once the class is there, this would be another metaclass
