@@ -341,6 +341,8 @@ class Stream:
         self._copied: dict[int, tuple[int, Any]] | None = None
         asks = CurrentSession.asks_for_identities
         numbers = {name: value for name, value in items if asks and identities.may_be_one(value)}
+        if CurrentSession.asks_for_attributes:
+            items = [(name, namespaces.as_variables(value, reducers.made_modules)) for name, value in items]
         for item in items:
             if item[0] not in numbers:
                 self._pickler.dump(item)
@@ -443,7 +445,9 @@ def _function(pickler: Any, value: Any) -> Any:
     if home is not None:
         return reduce_function(value, home)
     space = value.__globals__
-    return namespaces.reduce_function(value, pickler.reducers.made_modules.get(id(space), space))
+    module = pickler.reducers.made_modules.get(id(space))
+    module = namespaces.holder_of(space) if module is None else module
+    return namespaces.reduce_function(value, space if module is None else module)
 
 
 class _ByName:
