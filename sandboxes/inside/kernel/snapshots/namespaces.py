@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pickle import PicklingError
 from types import FunctionType, ModuleType
 from typing import Any, ClassVar
@@ -107,9 +107,9 @@ def holder_of(space: dict[str, Any]) -> ModuleType | None:
     if "__spec__" not in space or space.get("__name__") == "__main__":
         return None
     known = _held.get(id(space), _nothing)()
-    if known is None or _variables(known) is not space:
+    if known is None or variables_of(known) is not space:
         modules = [one for one in gc.get_referrers(space) if issubclass(type(one), ModuleType)]
-        known = next((one for one in modules if _variables(one) is space), None)
+        known = next((one for one in modules if variables_of(one) is space), None)
         if known is None:
             return None
         _held[id(space)] = weakref.ref(known, functools.partial(_forget, id(space)))
@@ -127,14 +127,14 @@ class Variables:
         self._module = module
 
     def __reduce__(self) -> Any:
-        return _variables, (self._module,)
+        return variables_of, (self._module,)
 
 
-def as_variables(value: Any, made: dict[int, ModuleType]) -> Any:
+def as_variables(value: Any, made: Callable[[], dict[int, ModuleType]]) -> Any:
     """What stands for a variable, if it is the variables of a module; else the value itself."""
     if type(value) is not dict or "__spec__" not in value:
         return value
-    known = made.get(id(value))
+    known = made().get(id(value))
     module = holder_of(value) if known is None else known
     return value if module is None else Variables(module)
 
@@ -148,7 +148,8 @@ def _forget(identity: int, _reference: Any) -> None:
     _held.pop(identity, None)
 
 
-def _variables(module: ModuleType) -> dict[str, Any]:
+def variables_of(module: ModuleType) -> dict[str, Any]:
+    """The variables of a module, whatever its class says of them."""
     found: dict[str, Any] = ModuleType.__getattribute__(module, "__dict__")
     return found
 

@@ -342,7 +342,7 @@ class Stream:
         asks = CurrentSession.asks_for_identities
         numbers = {name: value for name, value in items if asks and identities.may_be_one(value)}
         if CurrentSession.asks_for_attributes:
-            items = [(name, namespaces.as_variables(value, reducers.made_modules)) for name, value in items]
+            items = [(name, namespaces.as_variables(value, lambda: reducers.made_modules)) for name, value in items]
         for item in items:
             if item[0] not in numbers:
                 self._pickler.dump(item)
