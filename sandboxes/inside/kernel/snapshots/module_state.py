@@ -15,6 +15,7 @@ from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
 from .classes import OF_ENUM
+from .module_names import may_bind
 from .singletons import CurrentSession, is_of_session
 
 PRESENT = "<present>"
@@ -69,7 +70,8 @@ def _capture(
             elif attributes := _attributes_of_members(value):
                 found[below, MEMBERS] = attributes
         else:
-            if not _is_importable(value) and not _is_made_by_file(value, module, owner):
+            made = _is_importable(value) or (_is_made_by_file(value, module, owner) and may_bind(module, name))
+            if not made:
                 found[path, name] = value
             for function in _functions_in(value) if path else ():
                 _capture_function(below, function, found)

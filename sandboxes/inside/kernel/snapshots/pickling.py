@@ -55,6 +55,7 @@ from . import (
     iterators,
     library_patches,
     library_registers,
+    module_names,
     namespaces,
     opened,
     parts,
@@ -69,7 +70,7 @@ from . import (
 )
 from .classes import is_users
 from .functions import home_of, reduce_function
-from .identity import WRITTEN, LoadedNans, WrittenNans, can_be_bare, find_sentinel, known_nans, sentinel_reducer
+from .identity import WRITTEN, LoadedNans, WrittenNans, can_be_bare, known_nans, sentinel_reducer
 from .manifest import Place
 from .memo_table import MemoTable
 from .singletons import CurrentSession
@@ -421,11 +422,6 @@ class Stream:
         return copied
 
 
-def _name_in(module: str, function: FunctionType) -> str | None:
-    """The variable of a module that is a function of another name."""
-    return next((name for name, value in vars(sys.modules[module]).items() if value is function), None)
-
-
 def _function(pickler: Any, value: Any) -> Any:
     """A function by its name where it is found by it, else with its code and its globals.
 
@@ -440,8 +436,8 @@ def _function(pickler: Any, value: Any) -> Any:
     if home not in (None, "__main__"):
         if namespaces.is_made(sys.modules[home]):
             home = None  # it comes with its module, which no import would find
-        elif name := _name_in(home, value):
-            return find_sentinel, (home, name)  # a closure, of which its module keeps what it holds
+        elif path := module_names.path_in(sys.modules[home], value):
+            return module_names.find, (home, path)  # a closure, of which its module keeps what it holds
     if home is not None:
         return reduce_function(value, home)
     space = value.__globals__
