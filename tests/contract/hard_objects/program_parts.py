@@ -39,7 +39,7 @@ SESSIONS = {
         class Flaky:
             def __init__(self, *plan): self.plan = iter(plan)
             @retry(3)
-            def go(self): 
+            def go(self):
                 v = next(self.plan)
                 if v is None: raise ValueError("bad")
                 return v

@@ -119,7 +119,7 @@ def _keep_members(module: Any) -> None:
 
 
 def _set_without_hooks(module: Any) -> None:
-    """Let a class be filled without the `__setattr__` of its metaclass, and without asking who is of an abstract one."""
+    """Let a class be filled without the `__setattr__` of its metaclass, and without asking who is of it."""
     from .classes import is_users, without_questions
 
     usual: Any = module._class_setstate
