@@ -1,6 +1,7 @@
 """Reducers for small objects that pickle does not support, and for objects that must not be pickled."""
 
 import _csv
+import array
 import datetime
 import gc
 import io
@@ -12,7 +13,7 @@ from pickle import PicklingError
 from typing import Any
 
 from .attributes import reducer_with_own
-from .memory import address
+from .memory import address, start_of
 
 
 def reduce_lock(pickler: Any, lock: Any) -> Any:
@@ -30,20 +31,46 @@ def reduce_rlock(pickler: Any, lock: Any) -> Any:
 
 
 def reduce_memoryview(pickler: Any, view: Any) -> Any:
-    """A view of memory; of a bytearray it is one again, of anything else a copy that cannot be written to."""
-    base = view.obj
-    if type(base) is bytearray and view.contiguous and view.nbytes and not view.readonly:
-        offset = address(view.cast("B")) - address(base)
-        return make_memoryview, (base, offset, view.nbytes, view.format, view.shape)
+    """A view of memory: of a bytearray or an array it is one again, of anything else a copy that cannot be written to.
+
+    One of what lies apart, as `view[::2]`, is taken from all between its first item and its last.
+    """
+    base, whole = view.obj, view.contiguous or view.ndim != 1
+    step = 1 if whole else view.strides[0] // view.itemsize
+    size = view.nbytes if whole else (abs(step) * (len(view) - 1) + 1) * view.itemsize
+    more = (step, view.readonly) if step != 1 or view.readonly else ()
+    if type(base) in (bytearray, array.array) and view.nbytes and (view.contiguous or step != 1):
+        offset = start_of(view) - start_of(base) - (0 if step > 0 else size - view.itemsize)
+        return make_memoryview, (base, offset, size, view.format, view.shape, *more)
     if not view.readonly and type(base) is not bytearray:
         raise PicklingError(f"a writable view of the memory of a {type(base).__name__}")
-    return make_memoryview, (view.tobytes(), 0, view.nbytes, view.format, view.shape)
+    content = view.tobytes()
+    if step != 1:  # what is in between is nobody's
+        items = [content[at : at + view.itemsize] for at in range(0, len(content), view.itemsize)]
+        content = bytes(view.itemsize * (abs(step) - 1)).join(items if step > 0 else reversed(items))
+    return make_memoryview, (content, 0, size, view.format, view.shape, *more)
 
 
-def make_memoryview(base: Any, offset: int, size: int, format: str, shape: Any) -> Any:
-    """A view of a part of some memory."""
-    view = memoryview(base)[offset : offset + size]
-    return view if (format, shape) == ("B", view.shape) else view.cast(format, shape)  # type: ignore[call-overload]
+def make_memoryview(
+    base: Any, offset: int, size: int, format: str, shape: Any, step: int = 1, is_readonly: bool = False
+) -> Any:
+    """A view of a part of some memory.
+
+    Args:
+        base: Who has it.
+        offset: Where the part begins.
+        size: Its bytes.
+        format: What an item is.
+        shape: How many there are in each dimension.
+        step: From one item to the next; more than one only in one dimension.
+        is_readonly: Whether nobody may write through it.
+    """
+    view = memoryview(base).cast("B")[offset : offset + size]
+    if step != 1:
+        view = (view if format == "B" else view.cast(format))[::step]  # type: ignore[call-overload]
+    elif (format, shape) != ("B", view.shape):
+        view = view.cast(format, shape)  # type: ignore[call-overload]
+    return view.toreadonly() if is_readonly else view
 
 
 def reduce_struct(pickler: Any, value: Any) -> Any:
