@@ -19,7 +19,7 @@ from . import library_registers
 from .classes import is_users
 from .functions import is_of_own_loader
 from .identity import find_sentinel
-from .singletons import CurrentSession, is_of_session
+from .singletons import OF_LIBRARIES, CurrentSession, is_of_session
 
 SETTERS = frozenset({"setattr", "object"})
 """What is given an object and the name of an attribute: the function, and that of `unittest.mock.patch`."""
@@ -378,8 +378,20 @@ def reduce_replaced_class(kind: type) -> Any:
 
 
 def reduce_builtin(pickler: Any, function: Any) -> Any:
-    """A function of C; see `reduce_replaced`."""
-    return reduce_replaced(function) or NotImplemented
+    """A function of C; see `reduce_replaced` and `reduce_method`."""
+    if issubclass(type(function.__self__), ModuleType | None):
+        return reduce_replaced(function) or NotImplemented
+    return reduce_method(pickler, function)
+
+
+def reduce_method(_pickler: Any, method: Any) -> Any:
+    """A method that a library hands out as a function of its module, as `random.shuffle`: by its name there."""
+    owner = method.__self__
+    for module, name in OF_LIBRARIES.values():
+        space = vars(sys.modules[module]) if module in sys.modules else {}
+        if space.get(name) is owner and space.get(method.__name__) is method:
+            return find_sentinel, (module, method.__name__)
+    return NotImplemented
 
 
 def reduce_object(_pickler: Any, value: Any) -> Any:

@@ -30,6 +30,7 @@ from types import (
     GeneratorType,
     GetSetDescriptorType,
     MappingProxyType,
+    MethodType,
     ModuleType,
     TracebackType,
 )
@@ -85,6 +86,7 @@ BUILT_IN: dict[type, Reduce] = {
     ModuleType: namespaces.reduce_module,
     duckdb_databases.Database: duckdb_connections.reduce_database,
     BuiltinFunctionType: library_patches.reduce_builtin,
+    MethodType: library_patches.reduce_method,
     library_registers.Unkept: library_registers.reduce_unkept,
     CellType: functions.reduce_cell,
     type(functools.lru_cache(lambda: None)): caches.reduce_cached,
