@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import FrameType, FunctionType, TracebackType
 from typing import Any
 
+from .instances import set_slots, slots_of
 from .singletons import CurrentSession
 
 OWN: Any = BaseException
@@ -34,7 +35,8 @@ def reduce_error(pickler: Any, error: Any) -> Any:
     context = (error.__cause__, error.__context__, error.__suppress_context__, error.__traceback__)
     named = {name: found for base, names in NAMED if isinstance(error, base) for name in names
              if (found := getattr(error, name)) is not None}  # fmt: skip
-    if not own and context == (None, None, False, None) and not named:
+    slots = slots_of(error)
+    if not own and context == (None, None, False, None) and not named and not slots:
         return NotImplemented
     cause, before, suppressed, trace = context
     if _says_how(kind):
@@ -42,7 +44,7 @@ def reduce_error(pickler: Any, error: Any) -> Any:
         if context == (None, None, False, None) or not isinstance(made, tuple) or len(made) > 2:
             return NotImplemented
         return *made, ({}, cause, suppressed, before, trace, {}), None, None, set_error
-    state = error.__dict__, cause, suppressed, before, trace, named
+    state = error.__dict__, cause, suppressed, before, trace, named, *((slots,) if slots else ())
     return make_error, (kind, error.__reduce__()[1]), state, None, None, set_error
 
 
@@ -70,9 +72,11 @@ def set_error(error: Any, state: Any) -> None:
     error.__dict__.update(attributes)
     error.__cause__, error.__suppress_context__ = cause, suppressed
     if more:
-        error.__context__, error.__traceback__, named = more
+        error.__context__, error.__traceback__, named, *slots = more
         for name, value in named.items():
             setattr(error, name, value)
+        for one in slots:
+            set_slots(error, one)
 
 
 def reduce_traceback(_pickler: Any, trace: TracebackType) -> Any:

@@ -224,6 +224,17 @@ def _content(value: Any, slots: tuple[tuple[type, str], ...]) -> Slots:
     return tuple(found)
 
 
+def slots_of(value: Any) -> Slots:
+    """What is in the slots of an object."""
+    return _content(value, tuple(_slots(type(value))))
+
+
+def set_slots(value: Any, slots: Slots) -> None:
+    """Put it there again, below a `__setattr__` of its class."""
+    for owner, name, content in slots:
+        vars(owner)[name].__set__(value, content)
+
+
 def _is_early(value: Any, pickler: Any) -> bool:
     """Whether a value can be there before the object that has it, which may be hashed by it.
 
@@ -249,8 +260,7 @@ def make(kind: Any, base: Any, arguments: Any, attributes: Any = None, slots: Sl
     value = base.__new__(kind, *arguments)
     if attributes:
         object.__getattribute__(value, "__dict__").update(attributes)
-    for owner, name, content in slots:
-        vars(owner)[name].__set__(value, content)
+    set_slots(value, slots)
     return value
 
 
@@ -263,8 +273,7 @@ def fill(value: Any, state: Any) -> None:
         own = object.__getattribute__(value, "__dict__")
         own.clear()
         own.update(attributes)
-    for owner, name, content in slots:
-        vars(owner)[name].__set__(value, content)
+    set_slots(value, slots)
 
 
 def reduce_mock(_pickler: Any, mock: Any) -> Any:
