@@ -387,10 +387,11 @@ def reduce_builtin(pickler: Any, function: Any) -> Any:
 def reduce_method(_pickler: Any, method: Any) -> Any:
     """A method that a library hands out as a function of its module, as `random.shuffle`: by its name there."""
     owner = method.__self__
-    for module, name in OF_LIBRARIES.values():
-        space = vars(sys.modules[module]) if module in sys.modules else {}
-        if space.get(name) is owner and space.get(method.__name__) is method:
-            return find_sentinel, (module, method.__name__)
+    for module, variable in OF_LIBRARIES.values():
+        space: dict[str, Any] = vars(sys.modules[module]) if module in sys.modules else {}
+        if owner is not None and space.get(variable) is owner:
+            name: str = method.__name__
+            return (find_sentinel, (module, name)) if space.get(name) is method else NotImplemented
     return NotImplemented
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import contextvars
 import copyreg
-import ctypes
 import datetime
 import functools
 import io
@@ -49,6 +48,7 @@ from . import (
     duckdb_connections,
     duckdb_databases,
     errors,
+    foreign,
     functions,
     generators,
     identities,
@@ -102,7 +102,6 @@ BUILT_IN: dict[type, Reduce] = {
     struct.Struct: refusing.reduce_struct,
     refusing.CSV_WRITER: refusing.reduce_csv_writer,
     **dict.fromkeys(map(type, (sys.version_info, sys.flags, sys.float_info)), refusing.reduce_of_sys),
-    type(ctypes.Array): refusing.reduce_c_type,
     **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
     **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
     MappingProxyType: views.reduce_proxy,
@@ -184,7 +183,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("builtins", "staticmethod", descriptors.reduce_method),
     ("contextlib", "_GeneratorContextManagerBase", generators.reduce_manager),
     ("types", "ModuleType", namespaces.reduce_module),
-    *(("ctypes", kind, refusing.reduce_c_data) for kind in ("_SimpleCData", "Structure", "Union", "Array")),
+    *(("ctypes", kind, foreign.reduce_c_data) for kind in ("_SimpleCData", "Structure", "Union", "Array")),
     ("argparse", "_AttributeHolder", attributes.reduce_with_constants),
     ("optparse", "Option", attributes.reduce_with_constants),
     ("optparse", "OptionContainer", attributes.reduce_with_constants),
@@ -482,9 +481,9 @@ def _reduce_named(pickler: Any, value: Any) -> Any:
     elif _ByName.has(value):
         reduced = NotImplemented
     else:
-        replaced = library_patches.reduce_replaced_class(value)
-        if replaced is not None:
-            return replaced
+        made = library_patches.reduce_replaced_class(value) or foreign.reduce_type(value)
+        if made is not None:
+            return made
         reduced = cloudpickle().Pickler.reducer_override(pickler, value)
         if reduced is NotImplemented:
             _ByName.add(value)

@@ -5,7 +5,6 @@ import array
 import datetime
 import gc
 import io
-import operator
 import os
 import sys
 import threading
@@ -13,7 +12,9 @@ from pickle import PicklingError
 from typing import Any
 
 from .attributes import reducer_with_own
-from .memory import address, start_of
+from .foreign import is_data
+from .foreign import make_c_data as make_c_data  # snapshots of an earlier version find it here
+from .memory import start_of
 
 
 def reduce_lock(pickler: Any, lock: Any) -> Any:
@@ -31,15 +32,16 @@ def reduce_rlock(pickler: Any, lock: Any) -> Any:
 
 
 def reduce_memoryview(pickler: Any, view: Any) -> Any:
-    """A view of memory: of a bytearray or an array it is one again, of anything else a copy that cannot be written to.
+    """A view of memory: of a bytearray, an array or data of C it is one again.
 
-    One of what lies apart, as `view[::2]`, is taken from all between its first item and its last.
+    Of anything else it is a copy that cannot be written to. A view of what lies apart, as `view[::2]`, is taken from
+    all between its first item and its last.
     """
     base, whole = view.obj, view.contiguous or view.ndim != 1
     step = 1 if whole else view.strides[0] // view.itemsize
     size = view.nbytes if whole else (abs(step) * (len(view) - 1) + 1) * view.itemsize
     more = (step, view.readonly) if step != 1 or view.readonly else ()
-    if type(base) in (bytearray, array.array) and view.nbytes and (view.contiguous or step != 1):
+    if (type(base) in (bytearray, array.array) or is_data(base)) and view.nbytes and (view.contiguous or step != 1):
         offset = start_of(view) - start_of(base) - (0 if step > 0 else size - view.itemsize)
         return make_memoryview, (base, offset, size, view.format, view.shape, *more)
     if not view.readonly and type(base) is not bytearray:
@@ -78,24 +80,6 @@ def reduce_struct(pickler: Any, value: Any) -> Any:
     return type(value), (value.format,)
 
 
-def reduce_c_data(pickler: Any, value: Any) -> Any:
-    """A number, structure or array of C: over the memory of a bytearray again, or a copy of its own memory."""
-    held = value._objects
-    parts = held.values() if isinstance(held, dict) else (held,)
-    view = next((one for one in parts if type(one) is memoryview), None)
-    if view is None:
-        return NotImplemented
-    base = view.obj
-    if type(base) is not bytearray:
-        raise PicklingError(f"an object of ctypes over the memory of a {type(base).__name__}")
-    return make_c_data, (type(value), base, sys.modules["ctypes"].addressof(value) - address(base))
-
-
-def make_c_data(kind: Any, base: bytearray, offset: int) -> Any:
-    """One over a part of some memory."""
-    return kind.from_buffer(base, offset)
-
-
 CSV_WRITER: type = type(_csv.writer(io.StringIO()))
 CSV = ("delimiter", "doublequote", "escapechar", "lineterminator", "quotechar", "quoting", "skipinitialspace", "strict")
 
@@ -132,11 +116,6 @@ def reduce_match(pickler: Any, match: Any) -> Any:
 def make_match(how: str, pattern: Any, *arguments: Any) -> Any:
     """The match, found again."""
     return getattr(pattern, how)(*arguments)
-
-
-def reduce_c_type(pickler: Any, kind: Any) -> Any:
-    """The type of an array of C, which was made by multiplying another one."""
-    return (operator.mul, (kind._type_, kind._length_)) if kind._type_ * kind._length_ is kind else NotImplemented
 
 
 def reduce_environment(pickler: Any, environment: Any) -> Any:

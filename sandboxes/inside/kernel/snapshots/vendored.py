@@ -121,6 +121,7 @@ def _keep_members(module: Any) -> None:
 def _set_without_hooks(module: Any) -> None:
     """Let a class be filled without the `__setattr__` of its metaclass, and without asking who is of it."""
     from .classes import is_users, without_questions
+    from .foreign import FIELDS, is_data_type
 
     usual: Any = module._class_setstate
 
@@ -129,6 +130,8 @@ def _set_without_hooks(module: Any) -> None:
         registered = attributes.get("_abc_impl")
         if registered is not None:
             attributes = {name: value for name, value in attributes.items() if name != "_abc_impl"}
+        if is_data_type(kind) and FIELDS in vars(kind):  # it was loaded with other variables, and its fields are final
+            attributes = {name: value for name, value in attributes.items() if name != FIELDS}
         if is_users(next(one for one in type(kind).__mro__ if "__setattr__" in vars(one))):
             for name, value in attributes.items():
                 type.__setattr__(kind, name, value)
@@ -163,6 +166,7 @@ def _keep_slots(module: Any) -> None:
     A slot `__a` of a class `C` is `_C__a` in it; cloudpickle takes out of its state only slots that keep their names.
     """
     from .classes import as_defined, is_named_tuple, is_plain, is_users, methods_first
+    from .foreign import fields_last, is_data_type
 
     arguments_of: Any = module._class_getnewargs
     state_of: Any = module._class_getstate
@@ -192,6 +196,8 @@ def _keep_slots(module: Any) -> None:
         if (annotations := _lazy_annotations(kind)) is not None:
             state.pop("__annotations_cache__", None)
             state["__annotations__"] = annotations
+        if is_data_type(kind):
+            return fields_last(as_defined(kind, state)), slots
         return methods_first(kind, as_defined(kind, state)), slots
 
     module._class_getnewargs, module._class_getstate = with_slots, without
