@@ -258,7 +258,7 @@ SESSIONS = {
         user.reset(tok2) ;; who(), snapshot[user], snapshot.run(who)
         user.reset(tok) ;; who(), ctx[user]
         bag.get().append(2) ;; bag.get(), ctx.run(bag.get) is bag.get()
-        ctx.run(user.set, "later") ;; ctx.get(user), who(), names[user], len(ctx), sorted(v.name for v in ctx)
+        ctx.run(user.set, "later") ;; ctx.get(user), ctx.run(who), names[user], len(ctx), sorted(v.name for v in ctx)
         D(2) / D(3), third, flags, decimal.getcontext().rounding, decimal.getcontext().prec
         mine.divide(D(1), D(3))
         mine.flags[decimal.Inexact], mine.prec, decimal.getcontext().flags[decimal.Rounded]

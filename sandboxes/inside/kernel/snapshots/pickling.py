@@ -31,6 +31,7 @@ from types import (
     MappingProxyType,
     MethodType,
     ModuleType,
+    SimpleNamespace,
     TracebackType,
 )
 from typing import Any, ClassVar
@@ -90,6 +91,7 @@ BUILT_IN: dict[type, Reduce] = {
     library_registers.Unkept: library_registers.reduce_unkept,
     CellType: functions.reduce_cell,
     type(functools.lru_cache(lambda: None)): caches.reduce_cached,
+    functions.KEY: functions.reduce_key,
     typing.NewType: functions.reduce_new_type,
     typing.ParamSpec: functions.reduce_parameters,
     typing.TypeVarTuple: functions.reduce_parameters,
@@ -105,6 +107,7 @@ BUILT_IN: dict[type, Reduce] = {
     **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
     **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
     MappingProxyType: views.reduce_proxy,
+    SimpleNamespace: refusing.reduce_namespace,
     GetSetDescriptorType: attributes.reduce_descriptor,
     weakref.ReferenceType: references.reduce_reference,
     weakref.ProxyType: views.reduce_weak_proxy,

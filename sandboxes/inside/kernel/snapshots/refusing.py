@@ -42,6 +42,8 @@ def reduce_memoryview(pickler: Any, view: Any) -> Any:
     size = view.nbytes if whole else (abs(step) * (len(view) - 1) + 1) * view.itemsize
     more = (step, view.readonly) if step != 1 or view.readonly else ()
     if (type(base) in (bytearray, array.array) or is_data(base)) and view.nbytes and (view.contiguous or step != 1):
+        if _is_whole(view, memoryview(base)):
+            return memoryview, (base,)
         offset = start_of(view) - start_of(base) - (0 if step > 0 else size - view.itemsize)
         return make_memoryview, (base, offset, size, view.format, view.shape, *more)
     if not view.readonly and type(base) is not bytearray:
@@ -51,6 +53,12 @@ def reduce_memoryview(pickler: Any, view: Any) -> Any:
         items = [content[at : at + view.itemsize] for at in range(0, len(content), view.itemsize)]
         content = bytes(view.itemsize * (abs(step) - 1)).join(items if step > 0 else reversed(items))
     return make_memoryview, (content, 0, size, view.format, view.shape, *more)
+
+
+def _is_whole(view: memoryview, memory: memoryview) -> bool:
+    """Whether a view is of all memory that something has, as itself shows it: data of C has formats of its own."""
+    ways = [(one.format, one.shape, one.strides, one.readonly) for one in (view, memory)]
+    return ways[0] == ways[1]
 
 
 def make_memoryview(
@@ -101,6 +109,11 @@ def reduce_of_sys(pickler: Any, value: Any) -> Any:
     """What the interpreter says of itself, which nobody can make: that of this process."""
     name = next((name for name, one in vars(sys).items() if one is value), None)
     return (getattr, (sys, name)) if name else NotImplemented
+
+
+def reduce_namespace(pickler: Any, value: Any) -> Any:
+    """`sys.implementation`, which is that of this process; any other namespace pickle keeps itself."""
+    return (getattr, (sys, "implementation")) if value is sys.implementation else NotImplemented
 
 
 def reduce_match(pickler: Any, match: Any) -> Any:
