@@ -149,6 +149,7 @@ SESSIONS = {
         Color.BLUE
         Color(77)
         """,
+        named="it",
     ),
     "dataclasses that share defaults, order, freeze and pass things through": session(
         """

@@ -236,6 +236,7 @@ SESSIONS = {
         drive(pending), drive(ag.__anext__())
         list(tree), [v for v in grow()], drive(coro(1))
         """,
+        named="ag cm fresh g ge holder o pending r ti zipped",
     ),
     "context variables, decimal contexts and error states of numpy": session(
         """
@@ -267,6 +268,7 @@ SESSIONS = {
         str(np.array([1.23456, 1e-9])), np.get_printoptions()["linewidth"], np.getbufsize(), old["divide"]
         local.x.append(2) ;; local.x, lo.n, lo.items, lo.__dict__
         """,
+        named="lo local tok tok2",
     ),
     "heaps, bisect, priority queues and a running simulator of events": session(
         """
@@ -307,6 +309,7 @@ SESSIONS = {
         s.run(), out, clock, s.empty()
         shuffle is random.shuffle, shuffle.__self__ is random._inst, win.append(4), list(win)
         """,
+        named="merged simple",
     ),
     "observers, signals and buses with weak and bound handlers": session(
         """

@@ -77,6 +77,10 @@ SESSIONS = {
         done({}, "z") is UNSET, args[0] is done.keywords["default"], args[1] is get.__defaults__[0]
         Cfg().tags is shared, cfg.tags is shared, cfg.port is UNSET, Cfg.port is UNSET, Cfg() == cfg, Cfg.__dataclass_fields__["port"].default is UNSET
         """,
+        known="""
+        bigs[0] is bigs[1] is big, fls[0] is fls[1] is fl, ss[0] is ss[1] is s, list(ss[2])[0] is ss[2][s] is s, bb[0] is by, list(fs)[0] is fz, rr[0] is rr[1] is rng
+        name is sys.intern("some long name " * 2), list(names)[0] is name
+        """,
     ),
     "objects that lie, refuse, raise and answer for everything": session(
         """
@@ -147,6 +151,9 @@ SESSIONS = {
         __import__("os").getcwd(), pat.stop(), __import__("os").getcwd() != "/patched"
         m2.a.b.c, m2.fn(5), m2.fn.call_count, m2.prop, pm.call_count, m2.fn.mock_calls
         """,
+        known="""
+        ag.c, ag.d, rg.w, dy.b is dy.a, dy.__dict__, Dyn.__slots__["a"], Dyn.a.__doc__
+        """,
     ),
     "structures that contain themselves, in every direction": session(
         """
@@ -190,6 +197,7 @@ SESSIONS = {
         d["more"] = 1 ;; sorted(view), "more" in view, view.mapping["me"] is d
         (lambda n: [n := n[0] for _ in range(2999)][-1])(deep), chain.next.next.i, (lambda c: [c := c.next for _ in range(4999)][-1].i)(chain)
         """,
+        named="ex",
     ),
     "metaclasses that answer for their classes: checks, items, calls, entries of bases": session(
         """
@@ -250,6 +258,10 @@ SESSIONS = {
         C.a, C.b, C.__bases__ == (A, B), type(C) is Dyn, c.a, (C + Shape).__name__
         Shape.more = 1 ;; M.log[-1], len(M.log) > n
         class Late(Sub, q=1): pass ;; M.log[-4:], Late.options, Late.size
+        """,
+        known="""
+        len(M.log) == n, M.log[:4], [x for x in M.log if x[0] == "set"]
+        by("x"), Shape.by_id(3), M.log[-1] == ("set", "Shape", "color")
         """,
     ),
 }

@@ -201,6 +201,9 @@ SESSIONS = {
         kept[6].name, kept[7].name, kept[7].obj, kept[8].name, kept[5].start, kept[5].object, kept[3].filename
         raise_again = None; err.with_traceback(None); kept[1].with_traceback(tb) ;; err.__traceback__, kept[1].__traceback__ is tb, stop.value, ex.code
         """,
+        known="""
+        [k for f, l in traceback.walk_tb(err.__cause__.__traceback__) if f.f_code.co_name == "deep" for k in f.f_locals["local"]]
+        """,
     ),
     "syntax trees, code objects and functions that are rewritten": session(
         """
@@ -246,6 +249,7 @@ SESSIONS = {
         inspect.getsource(base).splitlines()[0]
         ast.dump(first), (lambda n: (n.lineno, n.col_offset, n.end_col_offset))(first), [type(n).__name__ for n in ast.walk(expr)][:3]
         """,
+        named="st",
     ),
     "typing objects, generics of several kinds and type hints in use": session(
         """
@@ -338,6 +342,10 @@ SESSIONS = {
         hp.feed("f='u'>t</a>") ;; hp.tags, hp.getpos(), dec.decode(b"\\xac"), sm.ratio(), rep.repr([1, 2, 3]), sm.get_opcodes()[1]
         key[zoneinfo.ZoneInfo("Europe/Berlin")], tz is zoneinfo.ZoneInfo("Europe/Berlin"), tz2 is tz, tz2.key, wrap.fill("aaa bbb ccc"), next(sc.search() for _ in [0]).group() if sc else None
         """,
+        named="drd fi it rd sc",
+        known="""
+        list(lex), mimetypes.guess_type("a.mine"), "aé".encode("ascii", "dots"), "abc".encode("rev"), b"xyz".decode("rev")
+        """,
     ),
     "tracing, profiling, audit by hand and monitoring of functions": session(
         """
@@ -388,5 +396,6 @@ SESSIONS = {
         rl.release()
         atexit.unregister(bye), goodbye
         """,
+        named="cond lock prof rl",
     ),
 }

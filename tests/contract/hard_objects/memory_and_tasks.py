@@ -40,6 +40,7 @@ SESSIONS = {
         mm[2:4] = b"CD"; mm.flush() ;; open("data.bin", "rb").read(5), bytes(mmv), fh.tell(), priv[:4]
         log.write("three\\n"), log.flush(), rd.read(), log.tell(), tf.tell(), tf.seek(0), tf.read(), list(ring)
         """,
+        named="anon br it mm mmv priv rel text view",
     ),
     "ctypes: structures, unions, arrays, pointers and callbacks": session(
         """
@@ -79,6 +80,7 @@ SESSIONS = {
         CMP(compare)(byref(c_int(8)), byref(c_int(1))), CMP is ct.CFUNCTYPE(c_int, POINTER(c_int), POINTER(c_int)), POINTER(Node) is dict(Node._fields_)["next"]
         cast[1]
         """,
+        named="cast cb head ip libc po qsort tail",
     ),
     "event loops, tasks, queues and futures that wait": session(
         """
@@ -127,6 +129,7 @@ SESSIONS = {
         pool.submit(len, "abc").result(), list(pool.map(abs, [-1, 2]))
         fut.result().append(2) ;; fut.result(), fut.add_done_callback(lambda f: cbs.append("late")), cbs
         """,
+        named="bad fut pool res wait worker",
     ),
     "an event-driven entity system with a plug-in registry and undo and redo": session(
         """
@@ -180,5 +183,6 @@ SESSIONS = {
         w.systems[-1][3] is move, w.systems[1][3] is wrap, w.systems[-1][2][0] is Pos, keys
         Pos.store is Vel.store, Component.registry["Vel"] is type(v1), [c.__name__ for c in Component.__subclasses__()]
         """,
+        named="rows",
     ),
 }

@@ -110,6 +110,7 @@ SESSIONS = {
         app.route("/late/<n>")(lambda n: int(n) + request.get().id) and app("GET", "/late/5"), len(app.routes), len(api.routes)
         app.mw.append(lambda f: lambda **k: ("wrapped", f(**k))) ;; app("GET", "/api/items/a"), app.mw[0] is count, next(rid)
         """,
+        named="outer",
     ),
     "symbolic sums, polynomials and matrices of one's own, cached and compared": session(
         """
@@ -284,5 +285,6 @@ SESSIONS = {
         el.setAttribute("k", "v") ;; dom.toxml(), el.firstChild.parentNode is el, dom.documentElement is el, el.ownerDocument is dom
         mors["path"] = "/" ;; ck.output(), msg["To"], msg.get_content(), next(hosts), url.port, url.password, req.get_header("K"), req.host
         """,
+        named="bloom bz comp dec gz h h2 hosts it lz mac pull tb",
     ),
 }

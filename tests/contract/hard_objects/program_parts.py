@@ -86,6 +86,7 @@ SESSIONS = {
         exec("with nested as c: xx = decimal.Decimal(1) / 3") ;; xx, decimal.getcontext().prec
         open(os.path.join(tmp.name, "f.txt")).read(), tmp.cleanup(), os.path.exists(tmp.name)
         """,
+        named="nested tmp",
     ),
     "parsers by combinators, grammars as data, visitors and a virtual machine": session(
         """
@@ -224,6 +225,7 @@ SESSIONS = {
         rr.n = 40; pf[0] = 3 ;; rec.n.tolist(), struct["p"][0].tolist(), obj[0] is g1, obj[2] is fr, ctx(fr).tolist()
         del st.df; fr = None; obj[2] = None ;; col.tolist(), "last" in Store.frames
         """,
+        named="flat frompy nd ndi",
     ),
     "memory of one's own: descriptors with weak stores, private names, and tables keyed by objects": session(
         """
@@ -285,6 +287,9 @@ SESSIONS = {
         counts[i1], counts.most_common(1)[0][0] is i1, next(hold)[0] is i1, len(fkeys), list(fkeys)[-1]()
         del i2, cp; counts.clear(); hold = None; fkeys.clear() ;; len(weak_t), len(Item.note.store)
         """,
+        known="""
+        fkeys[add], fkeys[len], fkeys[Item], fkeys[i1.__init__], fkeys[Item.__init__], fkeys[(i1, None)], fkeys["a".upper], fkeys[int], fkeys[weakref.ref(i1)], fkeys[type(None)]
+        """,
     ),
     "a program in files: a package written, imported, changed, patched and reloaded": session(
         """
@@ -341,6 +346,10 @@ SESSIONS = {
         next(core.gen, "end")
         importlib.reload(core) is core, core.LIMIT, core.Cart is Cart, isinstance(c, core.Cart), core.extra["c"] is c, core.tick()
         shop.Cart is Cart, Mine.__mro__[1] is Cart, sorted(core.registry), shop.registry is core.registry
+        """,
+        named="cur gen twice",
+        known="""
+        price(2) is p, core._cache, price.cache_info().hits, core.LIMIT, core.price2(1)
         """,
     ),
 }

@@ -274,6 +274,7 @@ SESSIONS = {
         tree["z"], tree.mock_calls[0], tree.a.b.return_value.c.call_args, um.sentinel.token is sentinel, mo().read(), seal.x
         seal.y
         """,
+        named="mo",
     ),
     "frames, code that looks at itself, and documents of functions": session(
         """
@@ -361,6 +362,7 @@ SESSIONS = {
         mem.flush() ;; open("app.log").read().count("buffered"), len(mem.buffer)
         gzip.open("z.gz", "rt").read(), linecache.getline("deep/x.py", 1), next(gl)
         """,
+        named="children gl sc walker",
     ),
     "numbers of one's own kind: intervals, vectors, bit sets, money and time with coercion": session(
         """

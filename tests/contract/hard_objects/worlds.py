@@ -177,6 +177,7 @@ SESSIONS = {
         uid, day.isoformat(), day.tzinfo.tzname(day), uuid.uuid5(uuid.NAMESPACE_DNS, "bank") == uid
         Savings.rate = D("0.1") ;; s.accrue(), s.rate, [type(x).__name__ for x in Account.by_id.values()]
         """,
+        named="tx",
     ),
     "caches with eviction, by age, by use and by weight": session(
         """
@@ -249,6 +250,7 @@ SESSIONS = {
         lru.on_evict = None; lru.update(p=1, q=2, r=3) ;; list(lru), lru.pop("p"), list(lru), len(lru)
         del lru["q"] ;; list(lru), lru == {"r": 3}
         """,
+        named="it",
     ),
     "state machines by decorators, tables and generators": session(
         """
@@ -312,6 +314,7 @@ SESSIONS = {
         DELTA["open", "kick"] = ("broken", lambda c: c.update(broken=True)); ts.s = "open" ;; ts.kick(), ts.ctx
         start.guard = lambda m: False; m.state = S.IDLE ;; m.start(), m.state is S.IDLE
         """,
+        named="lx",
     ),
     "solvers: constraints, dancing links, union-find, unification, sat": session(
         """
@@ -467,5 +470,6 @@ SESSIONS = {
         plan(G, a), trace, free(4), trace[-1], plan.__self__ is pl, free.__wrapped__(1)
         dat[0] = 9.0 ;; M[0, 1], M.data is dat, lil[0, 1], coo.data[0], dist.tolist()[0], pred.tolist()[0]
         """,
+        named="Planner free pl plan px traced walk",
     ),
 }
