@@ -38,6 +38,7 @@ from tests.contract.hard_objects import (
     small_programs,
     stores,
     tables,
+    third_programs,
     values,
     worlds,
 )
@@ -46,6 +47,6 @@ THEMES = (
     identity, classes, modules, settings, stores, drawn, frames, values, programs, language, tables, habits, handles,
     process, libraries, analyses, analysts, formats, instances, definitions, interpreter, execution, scripts,
     natures, natives, engineers, sharing, class_programs, class_making, function_programs, machinery_programs, worlds,
-    memory_and_tasks, living_objects, program_parts, notebook_programs, second_programs, small_programs,
+    memory_and_tasks, living_objects, program_parts, notebook_programs, second_programs, small_programs, third_programs,
 )  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

@@ -5,6 +5,21 @@
 from tests.contract.hard_objects import session
 
 SESSIONS = {
+    "identities where others have the name, and functions of others for sqlite": session(
+        """
+        import sqlite3, json, numpy as np
+        class Row:
+            id = 5
+            def __init__(self, id): self.number = id
+        def mark(o): return id(o)
+        r = Row(1); marks = {id(r): "r"}; made = mark(r); sqlite3.register_adapter(np.int64, int); sqlite3.register_adapter(dict, json.dumps); sqlite3.register_converter("json", json.loads)
+        """,
+        """
+        marks[id(r)], made == id(r), r.number, Row.id
+        sqlite3.connect(":memory:").execute("select ?, ?", (np.int64(4), {"a": 1})).fetchone()
+        sqlite3.converters["JSON"] is json.loads
+        """,
+    ),
     "an abstract class that asks for itself by its name": session(
         """
         import abc, collections.abc as cabc

@@ -9,7 +9,7 @@ import sys
 import types
 import typing
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from .namespaces import is_made
@@ -31,7 +31,7 @@ def make_class(metaclass: Any, name: str, bases: tuple[Any, ...], content: dict[
         return type.__new__(metaclass, name, tuple(dict.fromkeys(plain)), content)
     maker = next(one for one in metaclass.__mro__ if not is_users(one))
     resolved = types.resolve_bases(bases)
-    hooks = [one for base in resolved for one in base.__mro__ if one is not object and "__init_subclass__" in vars(one)]
+    hooks = _hooks(resolved)
     silenced = bool(hooks) and is_users(hooks[0])
     if maker is metaclass and not silenced:
         return types.new_class(name, bases, {"metaclass": metaclass}, lambda space: space.update(content))
@@ -45,6 +45,19 @@ def make_class(metaclass: Any, name: str, bases: tuple[Any, ...], content: dict[
     if library is not None:
         vars(library)["__init_subclass__"].__get__(None, made)()
     return made
+
+
+def _hooks(bases: tuple[Any, ...]) -> list[Any]:
+    """The classes among bases, and among theirs, that have a hook for classes derived from them."""
+    return [one for base in bases for one in base.__mro__ if one is not object and "__init_subclass__" in vars(one)]
+
+
+@contextmanager
+def without_hook(bases: tuple[Any, ...]) -> Iterator[None]:
+    """Let a class of these bases be made without a hook of a cell."""
+    hooks = _hooks(bases)
+    with _silenced(hooks[0]) if hooks and is_users(hooks[0]) else nullcontext():
+        yield
 
 
 @contextmanager
@@ -209,6 +222,24 @@ def make_enum(bases: Any, name: str, values: dict[str, Any], arguments: dict[str
     if made_of:
         type.__delattr__(kind, "__init__")
     return kind
+
+
+def member_reducer(kind: type) -> Any:
+    """How members of an enumeration are taken apart whose metaclass, a cell's, answers when it is called; else None."""
+    if not issubclass(kind, enum.Enum) or not is_users(type(kind)):
+        return None
+    members = {id(member): name for name, member in kind._member_map_.items()}
+
+    def reduce(_pickler: Any, member: Any) -> Any:
+        name = members.get(id(member))
+        return NotImplemented if name is None else (find_member, (kind, name))
+
+    return reduce
+
+
+def find_member(kind: Any, name: str) -> Any:
+    """A member of an enumeration."""
+    return kind._member_map_[name]
 
 
 OF_ENUM = frozenset({"_value_", "_name_", "__objclass__", "_sort_order_"})

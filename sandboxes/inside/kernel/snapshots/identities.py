@@ -11,6 +11,7 @@ import contextlib
 import functools
 import operator
 import re
+import symtable
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from types import MemberDescriptorType
@@ -33,18 +34,30 @@ Recipe = tuple[Any, dict[int, Any]]
 
 @functools.lru_cache(maxsize=1_000)
 def are_asked_for(source: str) -> bool:
-    """Whether a cell may ask for identities: whether `id` is a name in its code, and not a variable of its own."""
+    """Whether a cell may ask for identities: whether `id` is a name in its code that is no variable where it stands."""
     if CALLED.search(source) is None:  # as in nearly all
         return False
     try:
         nodes = list(ast.walk(ast.parse(source)))
+        scopes = list(_scopes(symtable.symtable(source, "<cell>", "exec")))
     except (SyntaxError, ValueError, RecursionError):  # a cell that never ran, or one that only its magic understands
         return False
-    names = [node.ctx for node in nodes if isinstance(node, ast.Name) and node.id == "id"]
-    bound = any(isinstance(node, ast.arg) and node.arg == "id" for node in nodes)
     if any(isinstance(node, ast.Attribute) and node.attr == "id" and _is_builtins(node.value) for node in nodes):
         return True
-    return bool(names) and not bound and all(isinstance(one, ast.Load) for one in names)
+    known = [scope.lookup("id") for scope in scopes if "id" in scope.get_identifiers()]
+    is_variable = "id" in scopes[0].get_identifiers() and scopes[0].lookup("id").is_assigned()
+    return not is_variable and any(one.is_referenced() and not one.is_assigned() and _is_outer(one) for one in known)
+
+
+def _scopes(scope: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    yield scope
+    for inner in scope.get_children():
+        yield from _scopes(inner)
+
+
+def _is_outer(name: symtable.Symbol) -> bool:
+    """Whether a name in a scope is neither an argument nor of a function around it."""
+    return not (name.is_parameter() or name.is_free())
 
 
 def _is_builtins(owner: ast.expr) -> bool:

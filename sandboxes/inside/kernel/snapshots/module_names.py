@@ -13,7 +13,7 @@ from .singletons import is_of_session
 
 COMPUTED = re.compile(r"\bimport\s*\(?\s*\*|\b(?:globals|locals|vars|setattr|exec|eval|__dict__|update_wrapper)\b")
 """What a file may bind names with that do not stand in it."""
-CACHED = type(functools.lru_cache(lambda: None))
+CACHED: type = type(functools.lru_cache(lambda: None))
 
 _known: dict[str, tuple[Any, tuple[int, int], frozenset[str] | None]] = {}
 """Name of a module → how it was made, its file, and the words in that; None: it may bind any name."""

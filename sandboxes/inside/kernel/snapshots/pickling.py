@@ -70,7 +70,7 @@ from . import (
     tables,
     views,
 )
-from .classes import is_users
+from .classes import is_users, member_reducer
 from .functions import home_of, reduce_function
 from .identity import WRITTEN, LoadedNans, WrittenNans, can_be_bare, known_nans, sentinel_reducer
 from .manifest import Place
@@ -255,7 +255,8 @@ class _KnownKinds(dict[type, Reduce | None]):
             found = attributes.reduce_whole
         if found is None and attributes.names_them(kind) and not attributes.is_only_forbidden(kind):
             found = attributes.reducer_with_own(kind)
-        return found or sentinel_reducer(kind) or instances.reducer_of(kind) or attributes.reducer_for(kind)
+        found = found or member_reducer(kind) or sentinel_reducer(kind) or instances.reducer_of(kind)
+        return found or attributes.reducer_for(kind)
 
 
 class Reducers:

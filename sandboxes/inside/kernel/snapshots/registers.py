@@ -106,7 +106,8 @@ def _of_cells(module: str, place: str) -> list[tuple[Any, Any]]:
     register = _register(module, place)
     if _Untouched.has(module, place, register):
         return []
-    mine = [(key, value) for key, value in register.items() if _is_entry_of_cell(key, value)]
+    is_ones = _is_of_nobody_else if module == "sqlite3" else _is_entry_of_cell
+    mine = [(key, value) for key, value in register.items() if is_ones(key, value)]
     if not mine:
         _Untouched.add(module, place, register)
     return mine
@@ -192,6 +193,15 @@ def _entries() -> Any:
 def _is_entry_of_cell(key: Any, value: Any) -> bool:
     within = (*(key if type(key) is tuple else ()), *(value if isinstance(value, tuple) else ()))
     return any(map(is_of_cell, (key, value, *within)))
+
+
+def _is_of_nobody_else(key: Any, value: Any) -> bool:
+    """Whether an entry for sqlite is none of those that libraries make, which are functions within functions of theirs.
+
+    Programs give it functions of others: `register_adapter(np.int64, int)`, `register_converter("json", json.loads)`.
+    """
+    of_library = type(value) is FunctionType and "<locals>" in value.__qualname__
+    return not of_library or _is_entry_of_cell(key, value)
 
 
 def _set_entries(before: Any) -> None:

@@ -91,7 +91,7 @@ def _find_modules_not_loaded(module: Any) -> None:
 
 def _keep_members(module: Any) -> None:
     """Let an enumeration be made with its aliases, and its members with their attributes, without code of theirs."""
-    from .classes import arguments_of_members, is_simple_enum, make_enum, members_first, metaclass_of
+    from .classes import arguments_of_members, is_simple_enum, make_enum, members_first, metaclass_of, without_hook
 
     usual: Any = module._make_skeleton_enum
     arguments_of: Any = module._enum_getnewargs
@@ -107,9 +107,10 @@ def _keep_members(module: Any) -> None:
         return members_first(kind, {name: state[name] for name in state if name not in kind.__members__}), slots
 
     def make(bases: Any, name: str, qualname: str, values: Any, home: str, identity: Any, extra: Any) -> Any:
-        if not extra and is_simple_enum(values):
-            return usual(bases, name, qualname, values, home, identity, extra)
-        kind = make_enum(bases, name, values, extra or {})
+        with without_hook(bases):
+            if not extra and is_simple_enum(values):
+                return usual(bases, name, qualname, values, home, identity, extra)
+            kind = make_enum(bases, name, values, extra or {})
         kind.__module__, kind.__qualname__ = home, qualname
         return module._lookup_class_or_track(identity, kind)
 
