@@ -12,6 +12,7 @@ from tests.contract.hard_objects import (
     engineers,
     execution,
     formats,
+    fourth_programs,
     frames,
     function_programs,
     habits,
@@ -48,5 +49,6 @@ THEMES = (
     process, libraries, analyses, analysts, formats, instances, definitions, interpreter, execution, scripts,
     natures, natives, engineers, sharing, class_programs, class_making, function_programs, machinery_programs, worlds,
     memory_and_tasks, living_objects, program_parts, notebook_programs, second_programs, small_programs, third_programs,
+    fourth_programs,
 )  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

@@ -2,8 +2,8 @@
 
 Where an object of a snapshot is in memory is another place after a restore. A number that is the identity of an object
 of the same stream is then given the new one, if cells call `id` at all. Numbers are looked for where programs keep
-them: in lists, queues, sets, in keys and values of dictionaries, there in tuples, too, in containers of cells' classes
-and in attributes and slots of cells' objects.
+them: in lists, queues, sets, in keys and values of dictionaries, weak ones too, there in tuples, too, in containers of
+cells' classes, in attributes and slots of cells' objects, in variables of closures and arguments of partial functions.
 """
 
 import ast
@@ -12,9 +12,10 @@ import functools
 import operator
 import re
 import symtable
+import weakref
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
-from types import MemberDescriptorType
+from types import CellType, MemberDescriptorType
 from typing import Any
 
 from .classes import is_users
@@ -27,6 +28,7 @@ MOST = 100_000
 """Items that are looked at in one stream."""
 DICTS: tuple[type, ...] = (dict, defaultdict, OrderedDict, Counter)
 SEQUENCES: tuple[Any, ...] = (list, deque)
+WEAK: tuple[Any, ...] = (weakref.WeakValueDictionary, weakref.WeakKeyDictionary)
 
 Recipe = tuple[Any, dict[int, Any]]
 """A container, or an object, and the objects whose identities are numbers in it."""
@@ -112,8 +114,10 @@ def _held(value: Any, users: dict[type, bool]) -> list[Any] | None:
     kind: Any = type(value)
     if kind is list or kind is set or kind is deque:
         return list(value)
-    if kind in DICTS:
-        return [*value, *value.values()]
+    if kind in DICTS or kind in WEAK:
+        return [*value.keys(), *value.values()]
+    if kind is CellType or kind is functools.partial:
+        return _within(value)
     known = users.get(kind)
     if known is None:
         known = users[kind] = not issubclass(kind, type) and is_users(kind)
@@ -121,6 +125,16 @@ def _held(value: Any, users: dict[type, bool]) -> list[Any] | None:
         return None
     attributes = _attributes(value)
     return [*_items(value), *(attributes or {}).values(), *(one for _, one in _slots(value))]
+
+
+def _within(value: Any) -> list[Any]:
+    """What a variable of a closure is, or the arguments of a partial function."""
+    if type(value) is functools.partial:
+        return list(value.args)
+    try:
+        return [value.cell_contents]
+    except ValueError:  # it is empty
+        return []
 
 
 def _items(value: Any) -> list[Any]:
@@ -161,8 +175,14 @@ def renumber(wanted: list[Recipe]) -> None:
     for value, objects in wanted:
         new = functools.partial(_new, {number: id(one) for number, one in objects.items()})
         kind: Any = type(value)
+        if kind is CellType:
+            value.cell_contents = new(value.cell_contents)
+            continue
+        if kind is functools.partial:
+            value.__setstate__((value.func, new(value.args), value.keywords, vars(value)))
+            continue
         _renumber_items(value, kind, new)
-        if kind in DICTS or kind in SEQUENCES or kind is set:
+        if kind in DICTS or kind in WEAK or kind in SEQUENCES or kind is set:
             continue
         if (attributes := _attributes(value)) is not None:
             _renumber_dict(attributes, new)
@@ -176,15 +196,21 @@ def _renumber_items(value: Any, kind: type, new: Callable[[Any], Any]) -> None:
     if issubclass(kind, dict):
         _renumber_dict(value, new)
         return
+    if kind in WEAK:
+        items = [(new(key), new(one)) for key, one in value.items()]
+        value.clear()
+        for key, one in items:
+            value[key] = one
+        return
     base: Any = next((one for one in SEQUENCES if issubclass(kind, one)), None)
     if base is not None:
         for place, one in enumerate(list(base.__iter__(value))):
             if (changed := new(one)) is not one:
                 base.__setitem__(value, place, changed)
     elif issubclass(kind, set):
-        items = set(map(new, set.__iter__(value)))
+        numbered = set(map(new, set.__iter__(value)))
         set.clear(value)
-        set.update(value, items)
+        set.update(value, numbered)
 
 
 def _renumber_dict(value: Any, new: Callable[[Any], Any]) -> None:

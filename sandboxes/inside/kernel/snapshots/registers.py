@@ -106,7 +106,7 @@ def _of_cells(module: str, place: str) -> list[tuple[Any, Any]]:
     register = _register(module, place)
     if _Untouched.has(module, place, register):
         return []
-    is_ones = _is_of_nobody_else if module == "sqlite3" else _is_entry_of_cell
+    is_ones = OF_NOBODY_ELSE.get(module, _is_entry_of_cell)
     mine = [(key, value) for key, value in register.items() if is_ones(key, value)]
     if not mine:
         _Untouched.add(module, place, register)
@@ -202,6 +202,14 @@ def _is_of_nobody_else(key: Any, value: Any) -> bool:
     """
     of_library = type(value) is FunctionType and "<locals>" in value.__qualname__
     return not of_library or _is_entry_of_cell(key, value)
+
+
+OF_SHUTIL = frozenset({"tar", "gztar", "bztar", "xztar", "zstdtar", "zip"})
+OF_NOBODY_ELSE: dict[str, Callable[[Any, Any], bool]] = {
+    "sqlite3": _is_of_nobody_else,
+    "shutil": lambda name, _value: name not in OF_SHUTIL,
+}
+"""Registers of which it is known what is in them without a cell: what else is there is kept, whosever it is."""
 
 
 def _set_entries(before: Any) -> None:
