@@ -7,8 +7,9 @@ cloudpickle makes a class by calling its metaclass, which registers it a second 
 import enum
 import sys
 import types
+import typing
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from .namespaces import is_made
@@ -30,7 +31,7 @@ def make_class(metaclass: Any, name: str, bases: tuple[Any, ...], content: dict[
         return type.__new__(metaclass, name, tuple(dict.fromkeys(plain)), content)
     maker = next(one for one in metaclass.__mro__ if not is_users(one))
     resolved = types.resolve_bases(bases)
-    hooks = [one for base in resolved for one in base.__mro__ if one is not object and "__init_subclass__" in vars(one)]
+    hooks = _hooks(resolved)
     silenced = bool(hooks) and is_users(hooks[0])
     if maker is metaclass and not silenced:
         return types.new_class(name, bases, {"metaclass": metaclass}, lambda space: space.update(content))
@@ -46,6 +47,19 @@ def make_class(metaclass: Any, name: str, bases: tuple[Any, ...], content: dict[
     return made
 
 
+def _hooks(bases: tuple[Any, ...]) -> list[Any]:
+    """The classes among bases, and among theirs, that have a hook for classes derived from them."""
+    return [one for base in bases for one in base.__mro__ if one is not object and "__init_subclass__" in vars(one)]
+
+
+@contextmanager
+def without_hook(bases: tuple[Any, ...]) -> Iterator[None]:
+    """Let a class of these bases be made without a hook of a cell."""
+    hooks = _hooks(bases)
+    with _silenced(hooks[0]) if hooks and is_users(hooks[0]) else nullcontext():
+        yield
+
+
 @contextmanager
 def _silenced(owner: type) -> Iterator[None]:
     """Let the hook of a class do nothing for a while."""
@@ -55,6 +69,34 @@ def _silenced(owner: type) -> Iterator[None]:
         yield
     finally:
         type.__setattr__(owner, "__init_subclass__", hook)
+
+
+HOOK = "__subclasshook__"
+
+
+@contextmanager
+def without_questions(*kinds: type) -> Iterator[None]:
+    """Let no class of a cell say for a while which others are of it.
+
+    A class that is registered with an abstract one asks both first. They may name classes that are not there yet, and
+    what they said when the cell registered it is in what comes back.
+    """
+    owners = {one: vars(one)[HOOK] for kind in kinds for one in kind.__mro__ if HOOK in vars(one) and is_users(one)}
+    with ExitStack() as after:
+        for owner, hook in owners.items():
+            after.callback(type.__setattr__, owner, HOOK, hook)
+            type.__setattr__(owner, HOOK, classmethod(_say_nothing))
+        yield
+
+
+def _say_nothing(_kind: Any, _other: Any, /) -> Any:
+    """Stands for what says who is of a class."""
+    return NotImplemented
+
+
+def is_named_tuple(kind: type) -> bool:
+    """Whether `typing.NamedTuple` makes a class from its statement, and its slots, which that must not have."""
+    return any(one is typing.NamedTuple for one in vars(kind).get("__orig_bases__", ()))
 
 
 def _do_nothing(_kind: Any, /, *_arguments: Any, **_keywords: Any) -> None:
@@ -180,6 +222,24 @@ def make_enum(bases: Any, name: str, values: dict[str, Any], arguments: dict[str
     if made_of:
         type.__delattr__(kind, "__init__")
     return kind
+
+
+def member_reducer(kind: type) -> Any:
+    """How members of an enumeration are taken apart whose metaclass, a cell's, answers when it is called; else None."""
+    if not issubclass(kind, enum.Enum) or not is_users(type(kind)):
+        return None
+    members = {id(member): name for name, member in kind._member_map_.items()}
+
+    def reduce(_pickler: Any, member: Any) -> Any:
+        name = members.get(id(member))
+        return NotImplemented if name is None else (find_member, (kind, name))
+
+    return reduce
+
+
+def find_member(kind: Any, name: str) -> Any:
+    """A member of an enumeration."""
+    return kind._member_map_[name]
 
 
 OF_ENUM = frozenset({"_value_", "_name_", "__objclass__", "_sort_order_"})

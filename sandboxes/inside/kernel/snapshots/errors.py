@@ -13,7 +13,7 @@ from types import FrameType, FunctionType, TracebackType
 from typing import Any
 
 from .classes import is_users
-from .instances import content_of, slots_of
+from .instances import content_of, set_slots, slots_of
 from .singletons import CurrentSession
 
 OWN: Any = BaseException
@@ -37,14 +37,15 @@ def reduce_error(pickler: Any, error: Any) -> Any:
     named = {name: found for base, names in NAMED if isinstance(error, base) for name in names
              if (found := getattr(error, name)) is not None}  # fmt: skip
     said = None if kind is _built_in(kind) else _says_how(kind)
-    if not own and context == (None, None, False, None) and not named and (said is None or not is_users(said)):
+    filled = content_of(error, tuple(slots_of(kind)))
+    plain = context == (None, None, False, None)
+    if not (own or named or filled) and plain and (said is None or not is_users(said)):
         return NotImplemented
     cause, before, suppressed, trace = context
     if said is not None and (not is_users(said) or kind in pickler.reducers.asked):
         made = error.__reduce_ex__(5)
         notes = {"__notes__": error.__notes__} if hasattr(error, "__notes__") else {}
-        plain = context == (None, None, False, None) and not notes
-        if plain or not isinstance(made, tuple) or len(made) > 3:
+        if (plain and not notes) or not isinstance(made, tuple) or len(made) > 3:
             return NotImplemented
         beside: tuple[Any, ...] = notes, cause, suppressed, before, trace, {}
         if len(made) == 2:
@@ -53,7 +54,7 @@ def reduce_error(pickler: Any, error: Any) -> Any:
     if said is not None:
         pickler.reducers.not_asked.add(kind)
     state: tuple[Any, ...] = error.__dict__, cause, suppressed, before, trace, named
-    if filled := content_of(error, tuple(slots_of(kind))):
+    if filled:
         state = *state, filled
     return make_error, (kind, _built_in(kind).__reduce__(error)[1]), state, None, None, set_error
 
@@ -86,8 +87,8 @@ def set_error(error: Any, state: Any) -> None:
         error.__context__, error.__traceback__, named, *slots = more
         for name, value in named.items():
             setattr(error, name, value)
-        for owner, name, value in itertools.chain(*slots):
-            vars(owner)[name].__set__(error, value)
+        for one in slots:
+            set_slots(error, one)
 
 
 def set_said(error: Any, states: Any) -> None:

@@ -4,6 +4,7 @@ A closure keeps its real cells, so what two functions share stays shared.
 """
 
 import functools
+import gc
 import sys
 from types import CellType, FunctionType
 from typing import Any, cast
@@ -121,6 +122,21 @@ class Slot:
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Call the function."""
         return self.function(*arguments, **options)
+
+
+KEY: type = type(functools.cmp_to_key(lambda one, other: 0))
+
+
+def reduce_key(_pickler: Any, key: Any) -> Any:
+    """What `functools.cmp_to_key` gives, or a key that it made; how it compares only the garbage collector knows."""
+    compare, *made = (one for one in gc.get_referents(key) if one is not KEY)
+    return make_key, (compare, *made)
+
+
+def make_key(compare: Any, *made: Any) -> Any:
+    """The same once more."""
+    key = functools.cmp_to_key(compare)
+    return key(*made) if made else key
 
 
 def reduce_new_type(pickler: Any, kind: Any) -> Any:

@@ -2,15 +2,20 @@
 
 Where an object of a snapshot is in memory is another place after a restore. A number that is the identity of an object
 of the same stream is then given the new one, if cells call `id` at all. Numbers are looked for where programs keep
-them: in lists, sets, in keys and values of dictionaries, there in tuples, too, and in attributes of cells' objects.
+them: in lists, queues, sets, in keys and values of dictionaries, weak ones too, there in tuples, too, in containers of
+cells' classes, in attributes and slots of cells' objects, in variables of closures and arguments of partial functions.
 """
 
 import ast
+import contextlib
 import functools
 import operator
 import re
-from collections import Counter, OrderedDict, defaultdict
+import symtable
+import weakref
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
+from types import CellType, MemberDescriptorType
 from typing import Any
 
 from .classes import is_users
@@ -22,6 +27,8 @@ LOWEST, HIGHEST, STEP = 1 << 44, 1 << 47, 16
 MOST = 100_000
 """Items that are looked at in one stream."""
 DICTS: tuple[type, ...] = (dict, defaultdict, OrderedDict, Counter)
+SEQUENCES: tuple[Any, ...] = (list, deque)
+WEAK: tuple[Any, ...] = (weakref.WeakValueDictionary, weakref.WeakKeyDictionary)
 
 Recipe = tuple[Any, dict[int, Any]]
 """A container, or an object, and the objects whose identities are numbers in it."""
@@ -29,18 +36,30 @@ Recipe = tuple[Any, dict[int, Any]]
 
 @functools.lru_cache(maxsize=1_000)
 def are_asked_for(source: str) -> bool:
-    """Whether a cell may ask for identities: whether `id` is a name in its code, and not a variable of its own."""
+    """Whether a cell may ask for identities: whether `id` is a name in its code that is no variable where it stands."""
     if CALLED.search(source) is None:  # as in nearly all
         return False
     try:
         nodes = list(ast.walk(ast.parse(source)))
+        scopes = list(_scopes(symtable.symtable(source, "<cell>", "exec")))
     except (SyntaxError, ValueError, RecursionError):  # a cell that never ran, or one that only its magic understands
         return False
-    names = [node.ctx for node in nodes if isinstance(node, ast.Name) and node.id == "id"]
-    bound = any(isinstance(node, ast.arg) and node.arg == "id" for node in nodes)
     if any(isinstance(node, ast.Attribute) and node.attr == "id" and _is_builtins(node.value) for node in nodes):
         return True
-    return bool(names) and not bound and all(isinstance(one, ast.Load) for one in names)
+    known = [scope.lookup("id") for scope in scopes if "id" in scope.get_identifiers()]
+    is_variable = "id" in scopes[0].get_identifiers() and scopes[0].lookup("id").is_assigned()
+    return not is_variable and any(one.is_referenced() and not one.is_assigned() and _is_outer(one) for one in known)
+
+
+def _scopes(scope: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    yield scope
+    for inner in scope.get_children():
+        yield from _scopes(inner)
+
+
+def _is_outer(name: symtable.Symbol) -> bool:
+    """Whether a name in a scope is neither an argument nor of a function around it."""
+    return not (name.is_parameter() or name.is_free())
 
 
 def _is_builtins(owner: ast.expr) -> bool:
@@ -91,19 +110,56 @@ def recipes(memo: dict[int, tuple[int, Any]]) -> tuple[list[Recipe], set[int]]:
 
 
 def _held(value: Any, users: dict[type, bool]) -> list[Any] | None:
-    """What a container holds, or an object of a cell's class in its attributes."""
+    """What a container holds, or an object of a cell's class in itself and in its attributes."""
     kind: Any = type(value)
-    if kind is list or kind is set:
+    if kind is list or kind is set or kind is deque:
         return list(value)
-    if kind in DICTS:
-        return [*value, *value.values()]
+    if kind in DICTS or kind in WEAK:
+        return [*value.keys(), *value.values()]
+    if kind is CellType or kind is functools.partial:
+        return _within(value)
     known = users.get(kind)
     if known is None:
-        known = users[kind] = bool(kind.__dictoffset__) and not issubclass(kind, type) and is_users(kind)
+        known = users[kind] = not issubclass(kind, type) and is_users(kind)
     if not known:
         return None
-    attributes = object.__getattribute__(value, "__dict__")
-    return list(attributes.values()) if type(attributes) is dict else None
+    attributes = _attributes(value)
+    return [*_items(value), *(attributes or {}).values(), *(one for _, one in _slots(value))]
+
+
+def _within(value: Any) -> list[Any]:
+    """What a variable of a closure is, or the arguments of a partial function."""
+    if type(value) is functools.partial:
+        return list(value.args)
+    try:
+        return [value.cell_contents]
+    except ValueError:  # it is empty
+        return []
+
+
+def _items(value: Any) -> list[Any]:
+    """What a container of a cell's class holds, without methods of that."""
+    kind = type(value)
+    if issubclass(kind, dict):
+        return [*dict.__iter__(value), *dict.values(value)]
+    base: Any = next((one for one in (*SEQUENCES, set) if issubclass(kind, one)), None)
+    return [] if base is None else list(base.__iter__(value))
+
+
+def _attributes(value: Any) -> dict[str, Any] | None:
+    if not type(value).__dictoffset__:
+        return None
+    found = object.__getattribute__(value, "__dict__")
+    return found if type(found) is dict else None
+
+
+def _slots(value: Any) -> Iterator[tuple[Any, Any]]:
+    """What is in the slots of an object: slot, value."""
+    for kind in type(value).__mro__:
+        for slot in vars(kind).values() if "__slots__" in vars(kind) else ():
+            if type(slot) is MemberDescriptorType:
+                with contextlib.suppress(AttributeError):  # it is empty
+                    yield slot, slot.__get__(value)
 
 
 def _numbers(values: Iterable[Any]) -> Iterator[Any]:
@@ -119,24 +175,50 @@ def renumber(wanted: list[Recipe]) -> None:
     for value, objects in wanted:
         new = functools.partial(_new, {number: id(one) for number, one in objects.items()})
         kind: Any = type(value)
-        if kind is list:
-            value[:] = map(new, value)
-        elif kind is set:
-            items = set(map(new, value))
-            value.clear()
-            value.update(items)
-        elif kind in DICTS:
-            _renumber_dict(value, new)
-        else:
-            _renumber_dict(object.__getattribute__(value, "__dict__"), new)
+        if kind is CellType:
+            value.cell_contents = new(value.cell_contents)
+            continue
+        if kind is functools.partial:
+            value.__setstate__((value.func, new(value.args), value.keywords, vars(value)))
+            continue
+        _renumber_items(value, kind, new)
+        if kind in DICTS or kind in WEAK or kind in SEQUENCES or kind is set:
+            continue
+        if (attributes := _attributes(value)) is not None:
+            _renumber_dict(attributes, new)
+        for slot, one in list(_slots(value)):
+            if (changed := new(one)) is not one:
+                slot.__set__(value, changed)
+
+
+def _renumber_items(value: Any, kind: type, new: Callable[[Any], Any]) -> None:
+    """Of a container, or of an object that is one."""
+    if issubclass(kind, dict):
+        _renumber_dict(value, new)
+        return
+    if kind in WEAK:
+        items = [(new(key), new(one)) for key, one in value.items()]
+        value.clear()
+        for key, one in items:
+            value[key] = one
+        return
+    base: Any = next((one for one in SEQUENCES if issubclass(kind, one)), None)
+    if base is not None:
+        for place, one in enumerate(list(base.__iter__(value))):
+            if (changed := new(one)) is not one:
+                base.__setitem__(value, place, changed)
+    elif issubclass(kind, set):
+        numbered = set(map(new, set.__iter__(value)))
+        set.clear(value)
+        set.update(value, numbered)
 
 
 def _renumber_dict(value: Any, new: Callable[[Any], Any]) -> None:
-    items = [(new(key), new(item)) for key, item in value.items()]
-    value.clear()
-    put = OrderedDict.__setitem__ if type(value) is OrderedDict else dict.__setitem__
+    base: Any = OrderedDict if issubclass(type(value), OrderedDict) else dict
+    items = [(new(key), new(item)) for key, item in base.items(value)]
+    base.clear(value)
     for key, item in items:
-        put(value, key, item)
+        base.__setitem__(value, key, item)
 
 
 def _new(numbers: dict[int, int], value: Any) -> Any:

@@ -225,6 +225,12 @@ def content_of(value: Any, slots: tuple[tuple[type, str], ...]) -> Slots:
     return tuple(found)
 
 
+def set_slots(value: Any, slots: Slots) -> None:
+    """Put it there again, below a `__setattr__` of its class."""
+    for owner, name, content in slots:
+        vars(owner)[name].__set__(value, content)
+
+
 def _is_early(value: Any, pickler: Any) -> bool:
     """Whether a value can be there before the object that has it, which may be hashed by it.
 
@@ -250,8 +256,7 @@ def make(kind: Any, base: Any, arguments: Any, attributes: Any = None, slots: Sl
     value = base.__new__(kind, *arguments)
     if attributes:
         object.__getattribute__(value, "__dict__").update(attributes)
-    for owner, name, content in slots:
-        vars(owner)[name].__set__(value, content)
+    set_slots(value, slots)
     return value
 
 
@@ -264,8 +269,7 @@ def fill(value: Any, state: Any) -> None:
         own = object.__getattribute__(value, "__dict__")
         own.clear()
         own.update(attributes)
-    for owner, name, content in slots:
-        vars(owner)[name].__set__(value, content)
+    set_slots(value, slots)
 
 
 def reduce_mock(_pickler: Any, mock: Any) -> Any:

@@ -19,7 +19,7 @@ from . import library_registers
 from .classes import is_users
 from .functions import is_of_own_loader
 from .identity import find_sentinel
-from .singletons import CurrentSession, is_of_session
+from .singletons import OF_LIBRARIES, CurrentSession, is_of_session
 
 SETTERS = frozenset({"setattr", "object"})
 """What is given an object and the name of an attribute: the function, and that of `unittest.mock.patch`."""
@@ -27,8 +27,10 @@ ACCESSORS = {
     "pandas": ("DataFrame", "Series", "Index"),
     "polars": ("DataFrame", "Series", "LazyFrame", "Expr"),
 }
+LINES = "linecache.cache"
+"""What a cell names that puts lines of code there."""
 KEPT_OTHERWISE = frozenset(
-    {"builtins", "tempfile.tempdir", "warnings.filters", "gc.callbacks", "linecache.cache"}
+    {"builtins", "tempfile.tempdir", "warnings.filters", "gc.callbacks", LINES}
     | {"matplotlib.rcParams", "matplotlib.pyplot.rcParams"}
     | {f"sys.{name}" for name in ("path", "argv", "meta_path", "path_hooks", "path_importer_cache", "stdin", "stdout")}
     | {f"sys.{name}" for name in ("stderr", "modules", "dont_write_bytecode")}
@@ -161,10 +163,22 @@ def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[st
                 found[f"{PREFIX}{module}:{inner}:{what}"] = value
         elif "." in path:
             _capture_of_object(path, what, found)
-    for told, name in library_registers.NAMED_BY_CODE.items():
+    for told, name in TOLD_BY_CODE.items():
         if any(told in source for source in sources):
             found |= name()
     return _of_active_patches() | found | _accessors() | _of_builtins()
+
+
+def _lines_of_code() -> dict[str, Any]:
+    """Lines that cells put where tracebacks and `inspect` look for those of a file, for code that has none."""
+    cache = sys.modules["linecache"].cache
+    kept = {name: entry for name, entry in list(cache.items()) if len(entry) == 4 and entry[1] is None}
+    kept = {name: entry for name, entry in kept.items() if not name.startswith("<cell ")}
+    return {f"{ITEMS}linecache::cache": kept} if 0 < len(kept) <= MAX_ITEMS else {}
+
+
+TOLD_BY_CODE = {**library_registers.NAMED_BY_CODE, LINES: _lines_of_code}
+"""What stands in a cell that changes what cannot be found otherwise, and what finds it then."""
 
 
 def _capture_deleted(path: str, attribute: str, found: dict[str, Any]) -> None:
@@ -395,8 +409,21 @@ def reduce_replaced_class(kind: type) -> Any:
 
 
 def reduce_builtin(pickler: Any, function: Any) -> Any:
-    """A function of C; see `reduce_replaced`."""
-    return reduce_replaced(function) or NotImplemented
+    """A function of C; see `reduce_replaced` and `reduce_method`."""
+    if issubclass(type(function.__self__), ModuleType | None):
+        return reduce_replaced(function) or NotImplemented
+    return reduce_method(pickler, function)
+
+
+def reduce_method(_pickler: Any, method: Any) -> Any:
+    """A method that a library hands out as a function of its module, as `random.shuffle`: by its name there."""
+    owner = method.__self__
+    for module, variable in OF_LIBRARIES.values():
+        space: dict[str, Any] = vars(sys.modules[module]) if module in sys.modules else {}
+        if owner is not None and space.get(variable) is owner:
+            name: str = method.__name__
+            return (find_sentinel, (module, name)) if space.get(name) is method else NotImplemented
+    return NotImplemented
 
 
 def reduce_object(_pickler: Any, value: Any) -> Any:

@@ -40,6 +40,26 @@ def address(buffer: Any) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(buffer)) if len(buffer) else 0
 
 
+class _Buffer(ctypes.Structure):
+    """`Py_buffer`, of which only the first field is read."""
+
+    _fields_ = (("start", ctypes.c_void_p), ("rest", ctypes.c_void_p * 15))
+
+
+ANY_LAYOUT = 0x11C
+"""`PyBUF_FULL_RO`."""
+
+
+def start_of(buffer: Any) -> int:
+    """Where the first item of a buffer is, also of one that cannot be written to, or whose items lie apart."""
+    view = _Buffer()
+    ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(buffer), ctypes.byref(view), ANY_LAYOUT)
+    try:
+        return view.start or 0
+    finally:
+        ctypes.pythonapi.PyBuffer_Release(ctypes.byref(view))
+
+
 _held_off: list[bool] = []
 """For each block in which collections are held off, whether they were on before."""
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from . import module_sources
 from .classes import OF_ENUM
+from .module_names import CACHED, may_bind
 from .singletons import CurrentSession, is_of_session
 
 PRESENT = "<present>"
@@ -70,8 +71,11 @@ def _capture(
             elif attributes := _attributes_of_members(value):
                 found[below, MEMBERS] = attributes
         else:
-            if not _is_importable(value) and not _is_made_by_file(value, module, owner):
+            made = _is_importable(value) or (_is_made_by_file(value, module, owner) and may_bind(module, name))
+            if not made:
                 found[path, name] = value
+            if kind is CACHED and value.__wrapped__.__globals__ is vars(module) and (own := _attributes(value)):
+                found[below, "__dict__"] = own
             for function in _functions_in(value) if path else ():
                 _capture_function(below, function, found)
             if kind is FunctionType and value.__closure__ and value.__globals__ is vars(module):
@@ -92,10 +96,15 @@ def _capture_function(path: str, function: FunctionType, found: dict[Key, Any]) 
         found[path, "__defaults__"] = defaults
     if (named := function.__kwdefaults__) and not PLAIN.issuperset(map(type, named.values())):
         found[path, "__kwdefaults__"] = named
-    if function.__dict__ and (own := {name: value for name, value in vars(function).items() if name[:2] != "__"}):
+    if own := _attributes(function):
         found[path, "__dict__"] = own
     if function.__closure__ and (held := _held(function)):
         found[path, CELLS] = held
+
+
+def _attributes(function: Any) -> dict[str, Any]:
+    """What a function was given, but for what decorators note."""
+    return {name: value for name, value in vars(function).items() if name[:2] != "__"}
 
 
 def _held(function: FunctionType) -> dict[str, Any]:
@@ -193,7 +202,7 @@ def restore(module: ModuleType, kept: dict[Key, Any]) -> None:
         owner, function = _find(module, path)
         if name == MEMBERS:
             _give_to_members(owner, value)
-        elif name == "__dict__" and path and isinstance(function, FunctionType):
+        elif name == "__dict__" and path and isinstance(function, FunctionType | CACHED):
             for extra in [one for one in vars(function) if not one.startswith("__") and one not in value]:
                 del function.__dict__[extra]
             function.__dict__.update(value)

@@ -1,9 +1,12 @@
 """Modules that no file made, and namespaces of `exec`: what is defined in them keeps them for its globals."""
 
 import builtins
+import functools
+import gc
 import os
 import sys
-from collections.abc import Iterable
+import weakref
+from collections.abc import Callable, Iterable
 from pickle import PicklingError
 from types import FunctionType, ModuleType
 from typing import Any, ClassVar
@@ -90,6 +93,65 @@ def made_modules() -> dict[int, ModuleType]:
     """Those that are known: identity of their variables → module."""
     values = [*sys.modules.values(), *CurrentSession.main.__dict__.values(), *Detached.known.values()]
     return {id(vars(module)): module for module in values if is_made(module)}
+
+
+_held: dict[int, weakref.ref[ModuleType]] = {}
+"""Modules that only an object of a cell holds, by the identity of their variables."""
+
+
+def holder_of(space: dict[str, Any]) -> ModuleType | None:
+    """The module that has a namespace for its variables, though neither a variable nor `import` leads to it.
+
+    A module has its specification among its variables; which one it is only the garbage collector knows.
+    """
+    if "__spec__" not in space or space.get("__name__") == "__main__":
+        return None
+    known = _held.get(id(space), _nothing)()
+    if known is None or variables_of(known) is not space:
+        modules = [one for one in gc.get_referrers(space) if issubclass(type(one), ModuleType)]
+        known = next((one for one in modules if variables_of(one) is space), None)
+        if known is None:
+            return None
+        _held[id(space)] = weakref.ref(known, functools.partial(_forget, id(space)))
+    return known if is_made(known) else None
+
+
+class Variables:
+    """Stands in a stream for a variable that is the very variables of a module which a cell made.
+
+    Args:
+        module: The module.
+    """
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def __reduce__(self) -> Any:
+        return variables_of, (self._module,)
+
+
+def as_variables(value: Any, made: Callable[[], dict[int, ModuleType]]) -> Any:
+    """What stands for a variable, if it is the variables of a module; else the value itself."""
+    if type(value) is not dict or "__spec__" not in value:
+        return value
+    known = made().get(id(value))
+    module = holder_of(value) if known is None else known
+    return value if module is None else Variables(module)
+
+
+def _nothing() -> ModuleType | None:
+    """Stands for a reference to nothing."""
+    return None
+
+
+def _forget(identity: int, _reference: Any) -> None:
+    _held.pop(identity, None)
+
+
+def variables_of(module: ModuleType) -> dict[str, Any]:
+    """The variables of a module, whatever its class says of them."""
+    found: dict[str, Any] = ModuleType.__getattribute__(module, "__dict__")
+    return found
 
 
 def reduce_module(pickler: Any, module: Any) -> Any:

@@ -3,7 +3,6 @@
 import contextlib
 import contextvars
 import copyreg
-import ctypes
 import datetime
 import functools
 import io
@@ -30,7 +29,9 @@ from types import (
     GeneratorType,
     GetSetDescriptorType,
     MappingProxyType,
+    MethodType,
     ModuleType,
+    SimpleNamespace,
     TracebackType,
 )
 from typing import Any, ClassVar
@@ -48,6 +49,7 @@ from . import (
     duckdb_connections,
     duckdb_databases,
     errors,
+    foreign,
     functions,
     generators,
     identities,
@@ -55,6 +57,7 @@ from . import (
     iterators,
     library_patches,
     library_registers,
+    module_names,
     namespaces,
     opened,
     parts,
@@ -67,9 +70,9 @@ from . import (
     tables,
     views,
 )
-from .classes import is_users
+from .classes import is_users, member_reducer
 from .functions import home_of, reduce_function
-from .identity import WRITTEN, LoadedNans, WrittenNans, can_be_bare, find_sentinel, known_nans, sentinel_reducer
+from .identity import WRITTEN, LoadedNans, WrittenNans, can_be_bare, known_nans, sentinel_reducer
 from .manifest import Place
 from .memo_table import MemoTable
 from .singletons import CurrentSession
@@ -84,9 +87,11 @@ BUILT_IN: dict[type, Reduce] = {
     ModuleType: namespaces.reduce_module,
     duckdb_databases.Database: duckdb_connections.reduce_database,
     BuiltinFunctionType: library_patches.reduce_builtin,
+    MethodType: library_patches.reduce_method,
     library_registers.Unkept: library_registers.reduce_unkept,
     CellType: functions.reduce_cell,
     type(functools.lru_cache(lambda: None)): caches.reduce_cached,
+    functions.KEY: functions.reduce_key,
     typing.NewType: functions.reduce_new_type,
     typing.ParamSpec: functions.reduce_parameters,
     typing.TypeVarTuple: functions.reduce_parameters,
@@ -100,10 +105,10 @@ BUILT_IN: dict[type, Reduce] = {
     refusing.CSV_WRITER: refusing.reduce_csv_writer,
     refusing.CSV_READER: refusing.reduce_csv_reader,
     **dict.fromkeys(map(type, (sys.version_info, sys.flags, sys.float_info)), refusing.reduce_of_sys),
-    type(ctypes.Array): refusing.reduce_c_type,
     **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
     **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
     MappingProxyType: views.reduce_proxy,
+    SimpleNamespace: refusing.reduce_namespace,
     GetSetDescriptorType: attributes.reduce_descriptor,
     weakref.ReferenceType: references.reduce_reference,
     weakref.ProxyType: views.reduce_weak_proxy,
@@ -194,7 +199,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("builtins", "staticmethod", descriptors.reduce_method),
     ("contextlib", "_GeneratorContextManagerBase", generators.reduce_manager),
     ("types", "ModuleType", namespaces.reduce_module),
-    *(("ctypes", kind, refusing.reduce_c_data) for kind in ("_SimpleCData", "Structure", "Union", "Array")),
+    *(("ctypes", kind, foreign.reduce_c_data) for kind in ("_SimpleCData", "Structure", "Union", "Array")),
     ("joblib", "parallel_config", refusing.refuse("a context manager that is in use, or was")),
     ("argparse", "_AttributeHolder", attributes.reduce_with_constants),
     ("optparse", "Option", attributes.reduce_with_constants),
@@ -265,7 +270,8 @@ class _KnownKinds(dict[type, Reduce | None]):
         if found is None and attributes.names_them(kind) and not attributes.is_only_forbidden(kind):
             says = attributes.says_what_is_kept(kind)
             found = attributes.reduce_unasked if says else attributes.reducer_with_own(kind)
-        return found or sentinel_reducer(kind) or instances.reducer_of(kind) or attributes.reducer_for(kind)
+        found = found or member_reducer(kind) or sentinel_reducer(kind) or instances.reducer_of(kind)
+        return found or attributes.reducer_for(kind)
 
 
 class Reducers:
@@ -356,6 +362,8 @@ class Stream:
         self._copied: dict[int, tuple[int, Any]] | None = None
         asks = CurrentSession.asks_for_identities
         numbers = {name: value for name, value in items if asks and identities.may_be_one(value)}
+        if CurrentSession.asks_for_attributes:
+            items = [(name, namespaces.as_variables(value, lambda: reducers.made_modules)) for name, value in items]
         for item in items:
             if item[0] not in numbers:
                 self._pickler.dump(item)
@@ -434,11 +442,6 @@ class Stream:
         return copied
 
 
-def _name_in(module: str, function: FunctionType) -> str | None:
-    """The variable of a module that is a function of another name."""
-    return next((name for name, value in vars(sys.modules[module]).items() if value is function), None)
-
-
 def _function(pickler: Any, value: Any) -> Any:
     """A function by its name where it is found by it, else with its code and its globals.
 
@@ -453,12 +456,14 @@ def _function(pickler: Any, value: Any) -> Any:
     if home not in (None, "__main__"):
         if namespaces.is_made(sys.modules[home]):
             home = None  # it comes with its module, which no import would find
-        elif name := _name_in(home, value):
-            return find_sentinel, (home, name)  # a closure, of which its module keeps what it holds
+        elif path := module_names.path_in(sys.modules[home], value):
+            return module_names.find, (home, path)  # a closure, of which its module keeps what it holds
     if home is not None:
         return reduce_function(value, home)
     space = value.__globals__
-    return namespaces.reduce_function(value, pickler.reducers.made_modules.get(id(space), space))
+    module = pickler.reducers.made_modules.get(id(space))
+    module = namespaces.holder_of(space) if module is None else module
+    return namespaces.reduce_function(value, space if module is None else module)
 
 
 class _ByName:
@@ -495,9 +500,9 @@ def _reduce_named(pickler: Any, value: Any) -> Any:
     elif _ByName.has(value):
         reduced = NotImplemented
     else:
-        replaced = library_patches.reduce_replaced_class(value)
-        if replaced is not None:
-            return replaced
+        made = library_patches.reduce_replaced_class(value) or foreign.reduce_type(value)
+        if made is not None:
+            return made
         reduced = cloudpickle().Pickler.reducer_override(pickler, value)
         if reduced is NotImplemented:
             _ByName.add(value)

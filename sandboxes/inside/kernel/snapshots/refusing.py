@@ -1,10 +1,10 @@
 """Reducers for small objects that pickle does not support, and for objects that must not be pickled."""
 
 import _csv
+import array
 import datetime
 import gc
 import io
-import operator
 import os
 import sys
 import threading
@@ -12,7 +12,9 @@ from pickle import PicklingError
 from typing import Any
 
 from .attributes import reducer_with_own
-from .memory import address
+from .foreign import is_data
+from .foreign import make_c_data as make_c_data  # snapshots of an earlier version find it here
+from .memory import start_of
 
 
 def reduce_lock(pickler: Any, lock: Any) -> Any:
@@ -30,43 +32,60 @@ def reduce_rlock(pickler: Any, lock: Any) -> Any:
 
 
 def reduce_memoryview(pickler: Any, view: Any) -> Any:
-    """A view of memory; of a bytearray it is one again, of anything else a copy that cannot be written to."""
-    base = view.obj
-    if type(base) is bytearray and view.contiguous and view.nbytes and not view.readonly:
-        offset = address(view.cast("B")) - address(base)
-        return make_memoryview, (base, offset, view.nbytes, view.format, view.shape)
+    """A view of memory: of a bytearray, an array or data of C it is one again.
+
+    Of anything else it is a copy that cannot be written to. A view of what lies apart, as `view[::2]`, is taken from
+    all between its first item and its last.
+    """
+    base, whole = view.obj, view.contiguous or view.ndim != 1
+    step = 1 if whole else view.strides[0] // view.itemsize
+    size = view.nbytes if whole else (abs(step) * (len(view) - 1) + 1) * view.itemsize
+    more = (step, view.readonly) if step != 1 or view.readonly else ()
+    if (type(base) in (bytearray, array.array) or is_data(base)) and view.nbytes and (view.contiguous or step != 1):
+        if _is_whole(view, memoryview(base)):
+            return memoryview, (base,)
+        offset = start_of(view) - start_of(base) - (0 if step > 0 else size - view.itemsize)
+        return make_memoryview, (base, offset, size, view.format, view.shape, *more)
     if not view.readonly and type(base) is not bytearray:
         raise PicklingError(f"a writable view of the memory of a {type(base).__name__}")
-    return make_memoryview, (view.tobytes(), 0, view.nbytes, view.format, view.shape)
+    content = view.tobytes()
+    if step != 1:  # what is in between is nobody's
+        items = [content[at : at + view.itemsize] for at in range(0, len(content), view.itemsize)]
+        content = bytes(view.itemsize * (abs(step) - 1)).join(items if step > 0 else reversed(items))
+    return make_memoryview, (content, 0, size, view.format, view.shape, *more)
 
 
-def make_memoryview(base: Any, offset: int, size: int, format: str, shape: Any) -> Any:
-    """A view of a part of some memory."""
-    view = memoryview(base)[offset : offset + size]
-    return view if (format, shape) == ("B", view.shape) else view.cast(format, shape)  # type: ignore[call-overload]
+def _is_whole(view: memoryview, memory: memoryview) -> bool:
+    """Whether a view is of all memory that something has, as itself shows it: data of C has formats of its own."""
+    ways = [(one.format, one.shape, one.strides, one.readonly) for one in (view, memory)]
+    return ways[0] == ways[1]
+
+
+def make_memoryview(
+    base: Any, offset: int, size: int, format: str, shape: Any, step: int = 1, is_readonly: bool = False
+) -> Any:
+    """A view of a part of some memory.
+
+    Args:
+        base: Who has it.
+        offset: Where the part begins.
+        size: Its bytes.
+        format: What an item is.
+        shape: How many there are in each dimension.
+        step: From one item to the next; more than one only in one dimension.
+        is_readonly: Whether nobody may write through it.
+    """
+    view = memoryview(base).cast("B")[offset : offset + size]
+    if step != 1:
+        view = (view if format == "B" else view.cast(format))[::step]  # type: ignore[call-overload]
+    elif (format, shape) != ("B", view.shape):
+        view = view.cast(format, shape)  # type: ignore[call-overload]
+    return view.toreadonly() if is_readonly else view
 
 
 def reduce_struct(pickler: Any, value: Any) -> Any:
     """A compiled `struct` format."""
     return type(value), (value.format,)
-
-
-def reduce_c_data(pickler: Any, value: Any) -> Any:
-    """A number, structure or array of C: over the memory of a bytearray again, or a copy of its own memory."""
-    held = value._objects
-    parts = held.values() if isinstance(held, dict) else (held,)
-    view = next((one for one in parts if type(one) is memoryview), None)
-    if view is None:
-        return NotImplemented
-    base = view.obj
-    if type(base) is not bytearray:
-        raise PicklingError(f"an object of ctypes over the memory of a {type(base).__name__}")
-    return make_c_data, (type(value), base, sys.modules["ctypes"].addressof(value) - address(base))
-
-
-def make_c_data(kind: Any, base: bytearray, offset: int) -> Any:
-    """One over a part of some memory."""
-    return kind.from_buffer(base, offset)
 
 
 CSV_WRITER: type = type(_csv.writer(io.StringIO()))
@@ -137,6 +156,11 @@ def reduce_of_sys(pickler: Any, value: Any) -> Any:
     return (getattr, (sys, name)) if name else NotImplemented
 
 
+def reduce_namespace(pickler: Any, value: Any) -> Any:
+    """`sys.implementation`, which is that of this process; any other namespace pickle keeps itself."""
+    return (getattr, (sys, "implementation")) if value is sys.implementation else NotImplemented
+
+
 def reduce_match(pickler: Any, match: Any) -> Any:
     """A match of a regular expression: matched again, if that gives the same."""
     arguments = (match.re, match.string, match.pos, match.endpos)
@@ -150,11 +174,6 @@ def reduce_match(pickler: Any, match: Any) -> Any:
 def make_match(how: str, pattern: Any, *arguments: Any) -> Any:
     """The match, found again."""
     return getattr(pattern, how)(*arguments)
-
-
-def reduce_c_type(pickler: Any, kind: Any) -> Any:
-    """The type of an array of C, which was made by multiplying another one."""
-    return (operator.mul, (kind._type_, kind._length_)) if kind._type_ * kind._length_ is kind else NotImplemented
 
 
 def reduce_environment(pickler: Any, environment: Any) -> Any:

@@ -106,12 +106,8 @@ def _of_cells(module: str, place: str) -> list[tuple[Any, Any]]:
     register = _register(module, place)
     if _Untouched.has(module, place, register):
         return []
-    own = OF_ONE_MODULE.get(module)
-    mine = [
-        (key, value)
-        for key, value in register.items()
-        if (own and getattr(value, "__module__", None) != own) or _is_entry_of_cell(key, value)
-    ]
+    is_ones = OF_NOBODY_ELSE.get(module, _is_entry_of_cell)
+    mine = [(key, value) for key, value in register.items() if is_ones(key, value)]
     if not mine:
         _Untouched.add(module, place, register)
     return mine
@@ -177,8 +173,6 @@ REGISTERS = (
     *library_registers.REGISTERS,
 )  # fmt: skip
 """Dictionaries of libraries into which programs put functions and classes of their own: module and place."""
-OF_ONE_MODULE = {"sqlite3": "sqlite3.dbapi2"}
-"""Where all that a library has in its registers is of one module: what is not, such as `json.loads`, was put there."""
 
 
 def _register(module: str, place: str) -> Any:
@@ -201,6 +195,23 @@ def _is_entry_of_cell(key: Any, value: Any) -> bool:
     # A method that a class of a cell has from a library is the library's, and bound to the class.
     bound = [one.__self__ for one in (value, *within) if type(one) is MethodType]
     return any(map(is_of_cell, (key, value, *within, *bound)))
+
+
+def _is_of_nobody_else(key: Any, value: Any) -> bool:
+    """Whether an entry for sqlite is none of those that libraries make, which are functions within functions of theirs.
+
+    Programs give it functions of others: `register_adapter(np.int64, int)`, `register_converter("json", json.loads)`.
+    """
+    of_library = type(value) is FunctionType and "<locals>" in value.__qualname__
+    return not of_library or _is_entry_of_cell(key, value)
+
+
+OF_SHUTIL = frozenset({"tar", "gztar", "bztar", "xztar", "zstdtar", "zip"})
+OF_NOBODY_ELSE: dict[str, Callable[[Any, Any], bool]] = {
+    "sqlite3": _is_of_nobody_else,
+    "shutil": lambda name, _value: name not in OF_SHUTIL,
+}
+"""Registers of which it is known what is in them without a cell: what else is there is kept, whosever it is."""
 
 
 def _set_entries(before: Any) -> None:

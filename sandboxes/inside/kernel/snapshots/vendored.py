@@ -91,7 +91,7 @@ def _find_modules_not_loaded(module: Any) -> None:
 
 def _keep_members(module: Any) -> None:
     """Let an enumeration be made with its aliases, and its members with their attributes, without code of theirs."""
-    from .classes import arguments_of_members, is_simple_enum, make_enum, members_first, metaclass_of
+    from .classes import arguments_of_members, is_simple_enum, make_enum, members_first, metaclass_of, without_hook
 
     usual: Any = module._make_skeleton_enum
     arguments_of: Any = module._enum_getnewargs
@@ -107,9 +107,10 @@ def _keep_members(module: Any) -> None:
         return members_first(kind, {name: state[name] for name in state if name not in kind.__members__}), slots
 
     def make(bases: Any, name: str, qualname: str, values: Any, home: str, identity: Any, extra: Any) -> Any:
-        if not extra and is_simple_enum(values):
-            return usual(bases, name, qualname, values, home, identity, extra)
-        kind = make_enum(bases, name, values, extra or {})
+        with without_hook(bases):
+            if not extra and is_simple_enum(values):
+                return usual(bases, name, qualname, values, home, identity, extra)
+            kind = make_enum(bases, name, values, extra or {})
         kind.__module__, kind.__qualname__ = home, qualname
         return module._lookup_class_or_track(identity, kind)
 
@@ -119,20 +120,28 @@ def _keep_members(module: Any) -> None:
 
 
 def _set_without_hooks(module: Any) -> None:
-    """Let a class be filled without the `__setattr__` of its metaclass."""
-    from .classes import is_users
+    """Let a class be filled without the `__setattr__` of its metaclass, and without asking who is of it."""
+    from .classes import is_users, without_questions
+    from .foreign import FIELDS, is_data_type
 
     usual: Any = module._class_setstate
 
     def fill(kind: Any, state: Any) -> Any:
-        home = next(one for one in type(kind).__mro__ if "__setattr__" in vars(one))
-        if not is_users(home):
-            return usual(kind, state)
         attributes, slots = state
-        for name, value in attributes.items():
-            if name != "_abc_impl":
+        registered = attributes.get("_abc_impl")
+        if registered is not None:
+            attributes = {name: value for name, value in attributes.items() if name != "_abc_impl"}
+        if is_data_type(kind) and FIELDS in vars(kind):  # it was loaded with other variables, and its fields are final
+            attributes = {name: value for name, value in attributes.items() if name != FIELDS}
+        if is_users(next(one for one in type(kind).__mro__ if "__setattr__" in vars(one))):
+            for name, value in attributes.items():
                 type.__setattr__(kind, name, value)
-        return usual(kind, ({name: value for name, value in attributes.items() if name == "_abc_impl"}, slots))
+        else:
+            usual(kind, (attributes, slots))
+        if registered:
+            with without_questions(kind, *registered):
+                usual(kind, ({"_abc_impl": registered}, slots))
+        return kind
 
     fill.__module__, fill.__name__, fill.__qualname__ = module.__name__, "_class_setstate", "_class_setstate"
     module._class_setstate = fill
@@ -157,7 +166,8 @@ def _keep_slots(module: Any) -> None:
 
     A slot `__a` of a class `C` is `_C__a` in it; cloudpickle takes out of its state only slots that keep their names.
     """
-    from .classes import as_defined, is_plain, is_users, methods_first
+    from .classes import as_defined, is_named_tuple, is_plain, is_users, methods_first
+    from .foreign import fields_last, is_data_type
 
     arguments_of: Any = module._class_getnewargs
     state_of: Any = module._class_getstate
@@ -168,7 +178,7 @@ def _keep_slots(module: Any) -> None:
             bases, keywords = kind.__bases__, {**keywords, "__orig_bases__": bases}
         if (hash_of := getattr(type(kind), "__hash__", None)) is not None and hash_of is not type.__hash__:
             keywords = {**keywords, **{key: one for key, one in vars(kind).items() if is_plain(key, one)}}
-        if "__slots__" in kind.__dict__ and not issubclass(kind, tuple):  # a tuple has none, and its maker sets that
+        if "__slots__" in kind.__dict__ and not is_named_tuple(kind):
             own = kind.__dict__["__slots__"]
             keywords = {**keywords, "__slots__": own if isinstance(own, str) else tuple(own)}
         if "__class__" in kind.__dict__:  # once the class is there, this would be another metaclass
@@ -187,6 +197,8 @@ def _keep_slots(module: Any) -> None:
         if (annotations := _lazy_annotations(kind)) is not None:
             state.pop("__annotations_cache__", None)
             state["__annotations__"] = annotations
+        if is_data_type(kind):
+            return fields_last(as_defined(kind, state)), slots
         return methods_first(kind, as_defined(kind, state)), slots
 
     module._class_getnewargs, module._class_getstate = with_slots, without

@@ -1,0 +1,188 @@
+"""Raw memory, foreign structures, event loops, entities."""
+
+# ruff: noqa: E501 (the lines of cells)
+
+from tests.contract.hard_objects import session
+
+SESSIONS = {
+    "struct, array, memoryview and buffers that share": session(
+        """
+        import struct, array, mmap, io, os, sys, collections, tempfile
+        buf = bytearray(b"\\x01\\x00\\x02\\x00" * 4); mv = memoryview(buf); words = mv.cast("H"); tail = mv[8:]; ro = mv.toreadonly(); grid = mv.cast("B", (4, 4)); st = struct.Struct("<IHH"); it = struct.iter_unpack("<HH", buf); next(it); frozen = memoryview(b"abcdef")[::2]; rel = memoryview(bytearray(3)); rel.release()
+        arr = array.array("d", [1.0, 2.0, 3.0]); am = memoryview(arr); ai = iter(arr); next(ai); chars = array.array("u", "héllo"); sub = type("Arr", (array.array,), {"total": lambda self: sum(self)})("i", [1, 2]); sub.unit = "m"
+        class Packet:
+            fmt = struct.Struct(">BHL"); names = collections.namedtuple("P", "kind size crc")
+            def __init__(self, store, off=0): self.mv = memoryview(store)[off:off + self.fmt.size]
+            def __getattr__(self, k):
+                if k in Packet.names._fields: return getattr(Packet.names._make(self.fmt.unpack(self.mv)), k)
+                raise AttributeError(k)
+            def set(self, **kw): self.fmt.pack_into(self.mv, 0, *Packet.names._make(self.fmt.unpack(self.mv))._replace(**kw))
+        store = bytearray(16); p, q = Packet(store), Packet(store, 8); p.set(kind=1, size=2); q.set(crc=99)
+        bio = io.BytesIO(b"line1\\nline2\\nline3"); bio.readline(); view = bio.getbuffer(); text = io.TextIOWrapper(io.BytesIO("ä\\nö\\nü".encode()), "utf-8"); text.readline(); sio = io.StringIO("a\\nb\\nc"); next(sio); br = io.BufferedReader(io.BytesIO(bytes(range(20)))); br.read(3); br.peek()
+        with open("data.bin", "wb") as f: f.write(b"0123456789" * 500)
+        fh = open("data.bin", "r+b"); mm = mmap.mmap(fh.fileno(), 0); mm[0:2] = b"AB"; mm.seek(5); anon = mmap.mmap(-1, 64); anon.write(b"hello"); mmv = memoryview(mm)[0:4]; priv = mmap.mmap(fh.fileno(), 0, access=mmap.ACCESS_COPY); priv[0:1] = b"Z"
+        log = open("log.txt", "w+"); log.write("one\\ntwo\\n"); rd = open("log.txt"); tf = tempfile.SpooledTemporaryFile(max_size=100); tf.write(b"spool"); ring = collections.deque(bytearray(b"xyz"), maxlen=3)
+        """,
+        """
+        words[1] = 500 ;; list(buf[:4]), grid[0, 2], mv[2], ro[3], st.unpack_from(buf), next(it)
+        tail[0] = 77 ;; buf[8], words[4], grid.tolist()[2], tail.obj is buf
+        ro[0] = 1 ;; 0
+        buf.append(1)
+        frozen.tolist(), frozen.strides, frozen.readonly, frozen.contiguous, words.format, grid.shape, words.itemsize
+        rel.tolist()
+        am[0] = 9.5 ;; arr, list(ai), arr.itemsize, am.obj is arr
+        arr.append(1.0)
+        chars.tounicode(), sub.total(), sub.unit, sub.typecode, type(sub).__name__
+        p.kind, p.size, q.crc, p.set(crc=7), store[3:7].hex(), q.mv.obj is store, p.mv.obj is store
+        view[6:11] = b"LINE2" ;; bio.readline(), bio.tell(), len(view)
+        text.readline(), text.read(), next(sio), sio.tell(), list(sio), br.read(3), br.tell()
+        mm[:4], mm.read(3), mm.tell(), anon[:5], anon.tell(), priv[:2], mm.size(), bytes(mmv)
+        mm[2:4] = b"CD"; mm.flush() ;; open("data.bin", "rb").read(5), bytes(mmv), fh.tell(), priv[:4]
+        log.write("three\\n"), log.flush(), rd.read(), log.tell(), tf.tell(), tf.seek(0), tf.read(), list(ring)
+        """,
+        named="anon br it mm mmv priv rel text view",
+    ),
+    "ctypes: structures, unions, arrays, pointers and callbacks": session(
+        """
+        import ctypes as ct, ctypes.util
+        from ctypes import c_int, c_double, c_char, c_uint8, POINTER, byref
+        class Vec(ct.Structure):
+            _fields_ = [("x", c_double), ("y", c_double)]
+            def norm2(self): return self.x ** 2 + self.y ** 2
+        class Body(ct.Structure):
+            _pack_ = 1; _fields_ = [("kind", c_uint8), ("pos", Vec), ("tag", c_char * 4), ("flags", c_int, 3), ("mode", c_int, 5)]
+        class Num(ct.Union): _fields_ = [("i", ct.c_uint32), ("b", c_uint8 * 4)]
+        class Big(ct.BigEndianStructure): _fields_ = [("n", ct.c_uint16)]
+        class Node(ct.Structure): pass
+        Node._fields_ = [("v", c_int), ("next", POINTER(Node))]
+        CMP = ct.CFUNCTYPE(c_int, POINTER(c_int), POINTER(c_int)); seen = []
+        def compare(a, b): seen.append((a[0], b[0])); return a[0] - b[0]
+        # %%
+        b = Body(kind=3, tag=b"abcd", flags=2, mode=9); b.pos.x = 3.0; pos = b.pos; nums = (c_int * 5)(5, 3, 1, 4, 2); n = Num(0x01020304); big = Big(258); arr = (Vec * 2)(Vec(1, 2), Vec(3, 4)); first = arr[0]; i = c_int(7); buf = ct.create_string_buffer(b"hello", 10); raw = bytearray(8); over = ct.c_uint64.from_buffer(raw); copy = Vec.from_buffer_copy(bytes(b.pos)); mv = memoryview(nums).cast("B").cast("i"); Ten = c_int * 10; d = c_double(2.5); ws = ct.create_unicode_buffer("wide"); po = ct.py_object([1, 2]); b.note = ["py"]
+        # %%
+        tail = Node(2, None); head = Node(1, ct.pointer(tail)); ip = ct.pointer(i); cb = CMP(compare); libc = ct.CDLL(None); qsort = libc.qsort; qsort.restype = None; cast = ct.cast(nums, POINTER(c_int))
+        """,
+        """
+        b.kind, b.tag, b.flags, b.mode, b.pos.x, pos.norm2(), b.note, ct.sizeof(Body)
+        pos.y = 4.0 ;; b.pos.y, bytes(b)[1:9] == bytes(c_double(3.0)), pos._b_base_ is b
+        list(nums), mv[1], mv.format, len(mv)
+        nums[1] = 33 ;; mv[1], list(nums)
+        n.b[0] = 255 ;; n.i, list(n.b), big.n, bytes(big)
+        first.x = 9 ;; arr[0].x, arr[0].norm2(), [v.y for v in arr]
+        over.value = 513 ;; list(raw), over.value
+        raw[2] = 1 ;; over.value
+        raw.append(1)
+        buf.value, len(buf), buf.raw[:7], i.value, d.value, ws.value, po.value, copy.x, Ten is (c_int * 10), isinstance((c_int * 10)(), Ten)
+        i.value = 70 ;; ip.contents.value, ip[0]
+        head.next.contents.v, head.next[0].v
+        cb(byref(c_int(3)), byref(c_int(1))), seen
+        qsort(nums, len(nums), ct.sizeof(c_int), cb), list(nums), len(seen) > 1
+        CMP(compare)(byref(c_int(8)), byref(c_int(1))), CMP is ct.CFUNCTYPE(c_int, POINTER(c_int), POINTER(c_int)), POINTER(Node) is dict(Node._fields_)["next"]
+        cast[1]
+        """,
+        named="cast cb head ip libc po qsort tail",
+    ),
+    "event loops, tasks, queues and futures that wait": session(
+        """
+        import asyncio, concurrent.futures as cf, contextvars, collections, threading
+        class Bus:
+            def __init__(self): self.subs = collections.defaultdict(list); self.log = []
+            def on(self, t): return lambda f: self.subs[t].append(f) or f
+            async def emit(self, t, x):
+                for f in self.subs[t]: self.log.append(await f(x) if asyncio.iscoroutinefunction(f) else f(x))
+        bus = Bus()
+        @bus.on("a")
+        async def slow(x): await asyncio.sleep(0); return x * 2
+        @bus.on("a")
+        def fast(x): return x + 1
+        class Limiter:
+            def __init__(self, n): self.sem = asyncio.Semaphore(n); self.used = 0
+            async def __aenter__(self): await self.sem.acquire(); self.used += 1; return self
+            async def __aexit__(self, *e): self.sem.release()
+        class Agen:
+            def __init__(self, n): self.n = n
+            def __aiter__(self): return self
+            async def __anext__(self):
+                if not self.n: raise StopAsyncIteration
+                self.n -= 1; return self.n
+        lim = Limiter(2); ag = Agen(3); q = asyncio.Queue(5); q.put_nowait(1); q.put_nowait([2]); pq = asyncio.PriorityQueue(); pq.put_nowait((2, "b")); pq.put_nowait((1, "a")); ev = asyncio.Event(); ev.set(); lock = asyncio.Lock(); fut = cf.Future(); fut.set_result([1]); bad = cf.Future(); bad.set_exception(KeyError("k")); wait = cf.Future(); cbs = []; wait.add_done_callback(lambda f: cbs.append(f.result()))
+        def run(c):
+            loop = asyncio.new_event_loop()
+            try: return loop.run_until_complete(c)
+            finally: loop.close()
+        worker = threading.Thread(target=run, args=(bus.emit("a", 5),)); worker.start(); worker.join()
+        async def use():
+            async with lim as l: return l.used, [x async for x in ag]
+        def in_thread(make):
+            out = []; t = threading.Thread(target=lambda: out.append(run(make()))); t.start(); t.join(); return out[0]
+        got = in_thread(use); pool = cf.ThreadPoolExecutor(2); res = pool.submit(sum, [1, 2]); res.result()
+        """,
+        """
+        bus.log, in_thread(lambda: bus.emit("a", 10)), bus.log, bus.subs["a"][0] is slow
+        got, in_thread(use), ag.n, lim.used, lim.sem.locked()
+        q.qsize(), q.get_nowait(), q.get_nowait(), q.maxsize, pq.get_nowait(), pq.qsize()
+        q.get_nowait()
+        ev.is_set(), lock.locked(), fut.result(), fut.done(), type(bad.exception()).__name__, wait.done()
+        bad.result()
+        wait.set_result(5) ;; cbs, wait.result()
+        worker.is_alive(), res.result(), res.done()
+        pool.submit(len, "abc").result(), list(pool.map(abs, [-1, 2]))
+        fut.result().append(2) ;; fut.result(), fut.add_done_callback(lambda f: cbs.append("late")), cbs
+        """,
+        named="bad fut pool res wait worker",
+    ),
+    "an event-driven entity system with a plug-in registry and undo and redo": session(
+        """
+        import collections, copy, functools, inspect, itertools, operator, types
+        class Component:
+            registry = {}
+            def __init_subclass__(cls, *, order=0, **k): super().__init_subclass__(**k); cls.order = order; Component.registry[cls.__name__] = cls; cls.store = {}
+            def __init__(self, **k): self.__dict__.update(k)
+            def __repr__(self): return f"{type(self).__name__}{vars(self)}"
+        class Pos(Component, order=1): pass
+        class Vel(Component, order=2): pass
+        class World:
+            def __init__(self): self.ids = itertools.count(1); self.systems = []; self.queue = collections.deque(); self.undo, self.redo = [], []
+            def spawn(self, *cs):
+                e = next(self.ids)
+                for c in cs: type(c).store[e] = c
+                return e
+            def system(self, *types, prio=0):
+                def deco(f): self.systems.append((prio, len(self.systems), types, f)); self.systems.sort(key=operator.itemgetter(0, 1)); return f
+                return deco
+            def each(self, *ts): return ((e, *(t.store[e] for t in ts)) for e in sorted(functools.reduce(operator.and_, (t.store.keys() for t in ts))))
+            def tick(self):
+                for _, _, ts, f in self.systems:
+                    for row in self.each(*ts): f(self, *row)
+                while self.queue: self.queue.popleft()()
+            def do(self, cmd): cmd.apply(); self.undo.append(cmd); self.redo.clear()
+            def back(self): c = self.undo.pop(); c.revert(); self.redo.append(c)
+            def forth(self): c = self.redo.pop(); c.apply(); self.undo.append(c)
+        class Set:
+            def __init__(self, obj, **k): self.obj, self.new, self.old = obj, k, {x: getattr(obj, x, None) for x in k}
+            def apply(self): self.obj.__dict__.update(self.new)
+            def revert(self): self.obj.__dict__.update(self.old)
+        class Macro(list):
+            def apply(self): [c.apply() for c in self]
+            def revert(self): [c.revert() for c in reversed(self)]
+        w = World(); trail = []
+        @w.system(Pos, Vel, prio=1)
+        def move(world, e, p, v): p.x += v.dx; world.queue.append(lambda: trail.append((e, p.x)))
+        @w.system(Pos)
+        def wrap(world, e, p): p.x %= 10
+        # %%
+        e1 = w.spawn(p1 := Pos(x=8), v1 := Vel(dx=3)); e2 = w.spawn(Pos(x=1)); w.tick(); w.do(Macro([Set(p1, x=0, y=5), Set(v1, dx=1)])); w.do(Set(p1, x=7)); w.back(); rows = w.each(Pos, Vel); stores = {k: c.store for k, c in Component.registry.items()}; keys = Pos.store.keys() & Vel.store.keys(); snap = copy.deepcopy(p1); w.queue.append(functools.partial(trail.append, "queued")); handle = w.system(Vel, prio=-1)
+        """,
+        """
+        w.tick() ;; trail, p1, snap, w.queue
+        w.forth() ;; p1, len(w.undo), w.undo[-1].obj is p1
+        w.back(); w.back() ;; p1, v1, len(w.redo), w.redo[0].obj is p1, w.redo[1][1].obj is v1, type(w.redo[1]).__name__
+        handle(lambda world, e, v: setattr(v, "dx", v.dx * 2)) and w.tick() ;; v1, p1, [s[0] for s in w.systems], trail[-1]
+        stores["Pos"] is Pos.store, stores["Pos"][e1] is p1, sorted(Component.registry), Pos.order, Vel.store[1] is v1
+        class Tag(Component, order=9): pass ;; sorted(Component.registry), w.spawn(Tag(n=1), Pos(x=3)), len(Pos.store), Tag.store
+        w.systems[-1][3] is move, w.systems[1][3] is wrap, w.systems[-1][2][0] is Pos, keys
+        Pos.store is Vel.store, Component.registry["Vel"] is type(v1), [c.__name__ for c in Component.__subclasses__()]
+        """,
+        named="rows",
+    ),
+}
