@@ -116,7 +116,7 @@ SESSIONS = {
         class Mine(helpers.Cleaner):
             def __call__(self, df): return super().__call__(df).assign(extra=1)
         clean = Mine(); helpers.Cleaner.fill = -1; Base.shared["a"] = clean; original = helpers.Base.run; helpers.Base.run = lambda self, df: ("patched", original(self, df)); pd.DataFrame.shape2 = property(lambda self: self.shape[::-1]); pd.Series.iqr = lambda s: s.quantile(0.75) - s.quantile(0.25); wrapped = np.mean; np.my_mean = lambda x: wrapped(x) + k
-        p = pathlib.Path("helpers.py"); p.write_text(p.read_text().replace("1 - RATE", "2 - RATE")); helpers.extra = {"inv": inv}; bound = clean.run; helpers.net.note = "v1"; lib = importlib.import_module("helpers"); sys.modules["h2"] = helpers
+        p = pathlib.Path("helpers.py"); p.write_text(p.read_text().replace("1 - RATE", "2.0 - RATE")); helpers.extra = {"inv": inv}; bound = clean.run; helpers.net.note = "v1"; lib = importlib.import_module("helpers"); sys.modules["h2"] = helpers
         """,
         """
         helpers.RATE, net is helpers.net, old_net is net, net.calls
