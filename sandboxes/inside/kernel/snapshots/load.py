@@ -166,11 +166,7 @@ class SnapshotReader:
         for name, reason in taken.items():
             if found.pop(name, None) is not None:
                 self._lost.append({"name": name, "type": "int", "reason": reason, "cell": 0})
-        for name, text in self._extra.items():
-            if name.startswith(CELL):
-                source = text.decode("utf-8", "surrogatepass")
-                CurrentSession.asks_for_identities |= identities.are_asked_for(source)
-                linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+        self._remember_cells()
         self._set_modules(found)
         settings = {
             name.removeprefix(SETTING_PREFIX): value for name, value in found.items() if name.startswith(SETTING_PREFIX)
@@ -192,6 +188,14 @@ class SnapshotReader:
             versions=[*_differences(content, unused), *self._defined_again()],
             futures=early["futures"],
         )
+
+    def _remember_cells(self) -> None:
+        """Let tracebacks show the code of the cells, and know what it asks for."""
+        for name, text in self._extra.items():
+            if name.startswith(CELL):
+                source = text.decode("utf-8", "surrogatepass")
+                CurrentSession.asks_for_identities |= identities.are_asked_for(source)
+                linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
 
     def _undo_writing(self, files: dict[str, Any], imported: list[str]) -> None:
         """Make the workspace as it was once more, where modules of it have changed files when they were imported."""
