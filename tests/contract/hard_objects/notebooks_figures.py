@@ -22,6 +22,7 @@ SESSIONS = {
         legend = top.legend(); line.set_gid("g1"); changed = line.add_callback(lambda a: clicks.append("changed")); weak = {ax: i for i, ax in enumerate(fig.axes)}
         """,
         """
+        type(reader) is Reader, type(reader).on_click is Reader.on_click
         fig.canvas.callbacks.process("button_press_event", MouseEvent("button_press_event", fig.canvas, 10, 10)) ;; clicks, reader.n
         top.set_xlim(0, 10) ;; limits, low.get_xlim(), twin.get_xlim()
         low.set_ylim(0, 5) ;; limits[-1], reader.ax is top, weak[top]
