@@ -10,7 +10,8 @@ import pytest
 
 from sandboxes.inside.kernel.snapshots import memo_table
 from sandboxes.inside.kernel.snapshots.memo_table import MemoTable
-from sandboxes.inside.kernel.snapshots.pickling import Reducers, Stream
+from sandboxes.inside.kernel.snapshots.pickling import Stream
+from sandboxes.inside.kernel.snapshots.reducers import Reducers
 from sandboxes.inside.kernel.snapshots.singletons import CurrentSession
 
 

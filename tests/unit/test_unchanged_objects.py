@@ -27,7 +27,8 @@ import xxhash
 
 from sandboxes.inside.kernel.snapshots import object_memory
 from sandboxes.inside.kernel.snapshots.block_digests import Digest
-from sandboxes.inside.kernel.snapshots.pickling import Reducers, Stream
+from sandboxes.inside.kernel.snapshots.pickling import Stream
+from sandboxes.inside.kernel.snapshots.reducers import Reducers
 from sandboxes.inside.kernel.snapshots.singletons import CurrentSession
 from sandboxes.inside.kernel.snapshots.unchanged_objects import BATCH, UnchangedObjects, _is_all_of, is_quiet
 from sandboxes.inside.kernel.snapshots.units import Partition, Unit

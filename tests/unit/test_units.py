@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sandboxes.inside.kernel.own_library import KERNEL
-from sandboxes.inside.kernel.snapshots import pickling, units
+from sandboxes.inside.kernel.snapshots import pickling, reducers, units
 from sandboxes.inside.kernel.snapshots.singletons import CurrentSession
 from sandboxes.inside.kernel.snapshots.unchanged_objects import UnchangedObjects
 from sandboxes.inside.kernel.snapshots.units import Partition
@@ -100,9 +100,9 @@ def test_a_number_that_is_an_identity_is_one_with_its_object(
 def test_a_class_of_a_library_goes_another_way_once_it_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     CurrentSession.remember_streams()
     kind = codecs.StreamReader
-    assert pickling.Reducers().known[kind] is not None
+    assert reducers.Reducers().known[kind] is not None
     monkeypatch.delitem(copyreg.dispatch_table, complex)  # as many as before
     monkeypatch.setitem(copyreg.dispatch_table, kind, repr)
-    assert pickling.Reducers().known[kind] is None
+    assert reducers.Reducers().known[kind] is None
     monkeypatch.undo()
-    assert pickling.Reducers().known[kind] is not None
+    assert reducers.Reducers().known[kind] is not None

@@ -21,7 +21,8 @@ from ..own_library import own_library
 from ..snapshots import interpreter_state, manifest, module_state
 from ..snapshots.blobs import Blobs, MissingBlobError, hash_of
 from ..snapshots.load import RawUnit, SnapshotReader
-from ..snapshots.pickling import Reducers, Stream, load
+from ..snapshots.pickling import Stream, load
+from ..snapshots.reducers import Reducers
 from ..snapshots.save import EXCLUDED_NAMES, MODULE_PREFIX, SETTING_PREFIX, SnapshotWriter, module_key, type_name
 from ..snapshots.singletons import SINGLETONS, CurrentSession
 from ..snapshots.vendored import cloudpickle, nameless_classes

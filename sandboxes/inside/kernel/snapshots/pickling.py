@@ -1,324 +1,29 @@
-"""The pickler and the unpickler of snapshots: cloudpickle's, with what it copies or cannot do put right."""
+"""The pickler and the unpickler of snapshots: cloudpickle's, with reducers of our own."""
 
 import contextlib
-import contextvars
-import copyreg
-import datetime
 import functools
 import io
-import itertools
-import json.scanner
 import operator
-import os
 import pickle
-import random
-import re
-import struct
-import sys
-import threading
-import typing
-import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from types import (
-    BuiltinFunctionType,
-    CellType,
     CodeType,
-    CoroutineType,
     FunctionType,
-    GeneratorType,
-    GetSetDescriptorType,
-    MappingProxyType,
-    MethodType,
-    ModuleType,
-    SimpleNamespace,
-    TracebackType,
 )
-from typing import Any, ClassVar
+from typing import Any
 
-from ..calls import reduce_stub
 from . import (
-    arrays,
-    attributes,
-    caches,
-    connections,
-    containers,
-    contexts,
-    descriptors,
-    drawing,
-    duckdb_connections,
-    duckdb_databases,
-    errors,
-    foreign,
-    functions,
-    generators,
     identities,
-    instances,
-    iterators,
-    library_patches,
-    library_registers,
-    module_names,
     namespaces,
-    opened,
-    parts,
-    pictures,
-    references,
-    refusing,
     set_order,
-    shared_memory,
     singletons,
-    tables,
-    views,
 )
-from .classes import is_users, member_reducer
-from .functions import home_of, reduce_function
-from .identity import WRITTEN, LoadedNans, WrittenNans, can_be_bare, known_nans, sentinel_reducer
+from .identity import WRITTEN, LoadedNans, WrittenNans
 from .manifest import Place
 from .memo_table import MemoTable
+from .reducers import Reducers, reduce_named
 from .singletons import CurrentSession
 from .vendored import cloudpickle
-
-Reduce = Callable[[Any, Any], Any]
-OF_SINGLETONS = (type(None), type(...), type(NotImplemented))
-VIEWS = ("keys", "values", "items")
-
-BUILT_IN: dict[type, Reduce] = {
-    object: library_patches.reduce_object,
-    ModuleType: namespaces.reduce_module,
-    duckdb_databases.Database: duckdb_connections.reduce_database,
-    BuiltinFunctionType: library_patches.reduce_builtin,
-    MethodType: library_patches.reduce_method,
-    library_registers.Unkept: library_registers.reduce_unkept,
-    CellType: functions.reduce_cell,
-    type(functools.lru_cache(lambda: None)): caches.reduce_cached,
-    functions.KEY: functions.reduce_key,
-    typing.NewType: functions.reduce_new_type,
-    typing.ParamSpec: functions.reduce_parameters,
-    typing.TypeVarTuple: functions.reduce_parameters,
-    random.SystemRandom: refusing.reduce_system_random,
-    type(datetime.date(1, 1, 1).isocalendar()): refusing.reduce_iso,
-    type(threading.Lock()): refusing.reduce_lock,
-    type(threading.RLock()): refusing.reduce_rlock,
-    re.Match: refusing.reduce_match,
-    memoryview: refusing.reduce_memoryview,
-    struct.Struct: refusing.reduce_struct,
-    refusing.CSV_WRITER: refusing.reduce_csv_writer,
-    refusing.CSV_READER: refusing.reduce_csv_reader,
-    **dict.fromkeys(map(type, (sys.version_info, sys.flags, sys.float_info)), refusing.reduce_of_sys),
-    **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
-    **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
-    MappingProxyType: views.reduce_proxy,
-    SimpleNamespace: refusing.reduce_namespace,
-    GetSetDescriptorType: attributes.reduce_descriptor,
-    weakref.ReferenceType: references.reduce_reference,
-    weakref.ProxyType: views.reduce_weak_proxy,
-    weakref.CallableProxyType: views.reduce_weak_proxy,
-    weakref.WeakKeyDictionary: views.reduce_weak,
-    weakref.WeakValueDictionary: views.reduce_weak,
-    TracebackType: errors.reduce_traceback,
-    super: descriptors.reduce_super,
-    json.scanner.make_scanner: descriptors.reduce_scanner,
-    itertools.pairwise: iterators.reduce_pairwise,
-    GeneratorType: generators.reduce_generator,
-    CoroutineType: generators.reduce_coroutine,
-    contextvars.ContextVar: contexts.reduce_variable,
-    contextvars.Context: contexts.reduce_context,
-    contextvars.Token: contexts.refuse_token,
-    type(os.environ): refusing.reduce_environment,
-    io.TextIOWrapper: opened.reduce_file,
-    io.BufferedReader: opened.reduce_file,
-    io.BufferedWriter: opened.reduce_file,
-    io.BufferedRandom: opened.reduce_file,
-    io.FileIO: opened.reduce_file,
-    **(dict.fromkeys(iterators.LAYOUTS, iterators.reduce_iterator) if iterators.needed() else {}),
-}
-
-EXACT: tuple[tuple[str, str, Reduce], ...] = (
-    ("typing", "_GenericAlias", descriptors.reduce_alias),
-    ("unittest.mock", "_Call", instances.reduce_call),
-    ("numpy", "ndarray", arrays.reduce_array),
-    ("numpy", "memmap", arrays.reduce_memmap),
-    ("numpy", "ufunc", arrays.reduce_ufunc),
-    ("numpy.ma", "MaskedArray", arrays.reduce_masked),
-    ("numpy", "matrix", arrays.reduce_subclass),
-    ("numpy", "recarray", arrays.reduce_subclass),
-    ("numpy", "busdaycalendar", arrays.reduce_calendar),
-    ("numpy.lib.npyio", "NpzFile", arrays.reduce_archive),
-    ("PIL.ImageDraw", "ImageDraw", pictures.reduce_drawing),
-    ("numpy", "void", arrays.reduce_record),
-    ("numpy", "record", arrays.reduce_record),
-    ("pandas._libs.internals", "BlockValuesRefs", tables.reduce_refs),
-    ("pandas.core.internals.managers", "SingleBlockManager", tables.reduce_series_manager),
-    ("pandas.arrays", "ArrowStringArray", tables.reduce_arrow_backed),
-    ("pandas.arrays", "ArrowExtensionArray", tables.reduce_arrow_backed),
-    ("pandas", "ArrowDtype", tables.reduce_arrow_dtype),
-    ("pandas", "StringDtype", tables.reduce_string_dtype),
-    ("pyarrow", "Buffer", shared_memory.reduce_buffer),
-    ("polars", "DataFrame", tables.reduce_polars_frame),
-    ("polars", "Series", tables.reduce_polars_series),
-    ("polars", "LazyFrame", tables.reduce_polars_query),
-    ("polars", "Expr", tables.reduce_polars_query),
-    ("matplotlib.cbook", "CallbackRegistry", drawing.reduce_callbacks),
-    ("matplotlib.backends._backend_agg", "BufferRegion", drawing.reduce_region),
-    ("duckdb", "DuckDBPyConnection", duckdb_connections.reduce_duckdb),
-)
-
-BASES: tuple[tuple[str, str, Reduce], ...] = (
-    ("pandas._libs.internals", "Block", tables.reduce_block),
-    ("pandas._libs.arrays", "NDArrayBacked", tables.reduce_backed),
-    ("pandas", "Index", tables.reduce_index),
-    ("pandas.core.generic", "NDFrame", tables.reduce_frame),
-    ("numpy.ma", "MaskedArray", arrays.reduce_masked_kind),
-    ("numpy", "ndarray", arrays.reduce_users),
-    ("numpy", "generic", arrays.reduce_scalar),
-    ("numpy.random", "Generator", arrays.reduce_generator),
-    ("numpy.polynomial._polybase", "ABCPolyBase", attributes.reduce_forbidden),
-    ("pytz", "BaseTzInfo", tables.reduce_timezone),
-    ("dateutil.tz", "tzfile", tables.reduce_shared_zone),
-    ("dateutil.tz", "tzstr", tables.reduce_shared_zone),
-    ("PIL.Image", "Image", pictures.reduce_picture),
-    ("PIL.ImageDraw", "ImageDraw", pictures.reduce_drawing),
-    ("PIL.ImageFont", "FreeTypeFont", pictures.reduce_font),
-    ("pyarrow", "ResizableBuffer", refusing.refuse("a buffer of arrow that can be resized")),
-    ("pyarrow", "MemoryPool", library_registers.reduce_pool),
-    ("scipy.spatial", "cKDTree", arrays.reduce_tree),
-    ("scipy.stats._unuran.unuran_wrapper", "Method", refusing.reduce_sampler),
-    ("sqlite3", "Connection", connections.reduce_sqlite),
-    ("sqlite3", "Row", connections.reduce_row),
-    ("statsmodels.tsa.statespace.representation", "Representation", parts.reduce_state_space),
-    ("statsmodels.tsa.statespace.initialization", "Initialization", parts.reduce_state_space),
-    ("lxml.objectify", "ObjectifiedElement", parts.reduce_objectified),
-    ("lxml.etree", "_ElementUnicodeResult", parts.reduce_text),
-    ("traitlets", "HasTraits", parts.reduce_traits),
-    ("bidict", "BidictBase", parts.reduce_two_ways),
-    ("requests", "Response", refusing.reduce_response),
-    ("httpx", "Response", refusing.reduce_response),
-    ("builtins", "BaseException", errors.reduce_error),
-    ("builtins", "property", descriptors.reduce_property),
-    ("builtins", "classmethod", descriptors.reduce_method),
-    ("builtins", "staticmethod", descriptors.reduce_method),
-    ("contextlib", "_GeneratorContextManagerBase", generators.reduce_manager),
-    ("types", "ModuleType", namespaces.reduce_module),
-    *(("ctypes", kind, foreign.reduce_c_data) for kind in ("_SimpleCData", "Structure", "Union", "Array")),
-    ("joblib", "parallel_config", refusing.refuse("a context manager that is in use, or was")),
-    ("argparse", "_AttributeHolder", attributes.reduce_with_constants),
-    ("optparse", "Option", attributes.reduce_with_constants),
-    ("optparse", "OptionContainer", attributes.reduce_with_constants),
-    ("logging", "Logger", refusing.reduce_logger),
-    ("unittest.mock", "NonCallableMock", instances.reduce_mock),
-    ("weakref", "ReferenceType", references.reduce_reference),
-    ("io", "TextIOWrapper", opened.reduce_text),
-    ("functools", "partialmethod", functions.reduce_partial_method),
-    ("weakref", "finalize", views.reduce_finalizer),
-    ("threading", "Thread", refusing.refuse("a thread")),
-    ("subprocess", "Popen", refusing.refuse("a child process")),
-    ("multiprocessing.process", "BaseProcess", refusing.refuse("a child process")),
-    ("concurrent.futures", "Executor", refusing.refuse("an executor, with its threads or processes")),
-    ("concurrent.futures", "Future", refusing.refuse("a future of an executor")),
-    ("asyncio", "AbstractEventLoop", refusing.refuse("an event loop")),
-    ("tempfile", "_TemporaryFileWrapper", refusing.refuse("a temporary file, which is removed with its session")),
-    ("tempfile", "_TemporaryFileCloser", refusing.refuse("a temporary file, which is removed with its session")),
-    ("tempfile", "TemporaryDirectory", refusing.refuse("a temporary folder, which is removed with its session")),
-)
-
-
-class _OfLibraries:
-    """The reducers of classes of libraries, which are the same from snapshot to snapshot."""
-
-    found: ClassVar[dict[type, Reduce | None]] = {}
-    seen: ClassVar[tuple[Any, ...]] = ()
-    """The classes in `BASES` that were there, the attributes that cells had assigned to anything, and the classes that
-    had reducers of `copyreg`."""
-
-
-class _KnownKinds(dict[type, Reduce | None]):
-    """Reducers by type, each looked for when it is first asked for."""
-
-    def __init__(self) -> None:
-        super().__init__(BUILT_IN)
-        for module, name, reduce in EXACT:
-            known = getattr(sys.modules.get(module), name, None)
-            if isinstance(known, type):
-                self[known] = reduce
-        self._bases = [
-            (known, reduce)
-            for module, name, reduce in BASES
-            if isinstance(known := getattr(sys.modules.get(module), name, None), type)
-        ]
-        assigned, registered = library_patches.CellAttributes.assigned, tuple(copyreg.dispatch_table)
-        seen = (tuple(base for base, _ in self._bases), assigned, registered)
-        if seen != _OfLibraries.seen:
-            _OfLibraries.seen, _OfLibraries.found = seen, {}
-
-    def __missing__(self, kind: type) -> Reduce | None:
-        settled = _OfLibraries.found
-        if kind in settled:
-            found = settled[kind]
-        else:
-            found = self._look(kind)
-            if not is_users(kind) and not can_be_bare(kind):
-                settled[kind] = found
-        self[kind] = found
-        return found
-
-    def _look(self, kind: type) -> Reduce | None:
-        found = next((reduce for base, reduce in self._bases if issubclass(kind, base)), None)
-        if found is None and (family := containers.family_of(kind)) is not None:
-            found = containers.reducer(family)
-        if found is None and attributes.drops_them(kind):
-            found = attributes.reduce_whole
-        if found is None and attributes.names_them(kind) and not attributes.is_only_forbidden(kind):
-            says = attributes.says_what_is_kept(kind)
-            found = attributes.reduce_unasked if says else attributes.reducer_with_own(kind)
-        found = found or member_reducer(kind) or sentinel_reducer(kind) or instances.reducer_of(kind)
-        return found or attributes.reducer_for(kind)
-
-
-class Reducers:
-    """Finds the reducer of a type; made anew for each snapshot, because libraries are loaded in between.
-
-    Args:
-        with_nans: Variables of which it is known that a NaN is in them.
-    """
-
-    def __init__(self, with_nans: frozenset[str] = frozenset()) -> None:
-        self.special = singletons.memo()
-        """What every stream names; looked up once for many streams."""
-        self.nans = known_nans()
-        """The NaN of libraries."""
-        self.with_nans = with_nans
-        self.asked = instances.asked
-        """Classes of cells that are asked what to keep of their objects."""
-        self.begun: set[int] = set()
-        """Identities of objects that `instances` has begun to take apart for the present stream."""
-        self.free: dict[type, bool] = {}
-        """Classes, and whether their objects are all that `instances` knows."""
-        self.not_asked: set[Any] = set()
-        """Those that say it and were not asked, and caches that were not kept empty."""
-        self.named: dict[str, tuple[str, str]] = {}
-        """Parts of objects that will not come back, although the objects do: name → type, reason."""
-        self.known = _KnownKinds()
-        """The reducer of each type; None: pickle knows what to do."""
-        first, second = cloudpickle().Pickler.dispatch_table.maps
-        self.dispatch_table = {**second, **first}
-        """What cloudpickle and `copyreg` have for types; in one dict, which is asked in a tenth of the time."""
-        self.by_name: dict[int, Any] = {}
-        """Classes and functions of which it is known that they go by their names, by identity."""
-
-    def name(self, part: str, kind: str, reason: str) -> None:
-        """Name a part of an object that will not come back."""
-        self.named[part] = (kind, reason)
-
-    @functools.cached_property
-    def made_modules(self) -> dict[int, ModuleType]:
-        """The modules that cells have made, by the identity of their variables."""
-        return namespaces.made_modules()
-
-    @functools.cached_property
-    def memory(self) -> shared_memory.OwnedMemory:
-        """Whose memory is where."""
-        return shared_memory.OwnedMemory()
-
 
 LARGE = 16 << 10
 """Bytes from which on a buffer leaves the stream."""
@@ -442,78 +147,6 @@ class Stream:
         return copied
 
 
-def _function(pickler: Any, value: Any) -> Any:
-    """A function by its name where it is found by it, else with its code and its globals.
-
-    One of a cell that `functools.wraps` gave the name of what it replaces is found by that name in this process only.
-    """
-    of_cell = value.__globals__ is CurrentSession.main.__dict__
-    if not of_cell and cloudpickle()._should_pickle_by_reference(value):
-        return NotImplemented
-    pickler.by_value.add(id(value))
-    pickler.has_code = True
-    home = home_of(value)
-    if home not in (None, "__main__"):
-        if namespaces.is_made(sys.modules[home]):
-            home = None  # it comes with its module, which no import would find
-        elif path := module_names.path_in(sys.modules[home], value):
-            return module_names.find, (home, path)  # a closure, of which its module keeps what it holds
-    if home is not None:
-        return reduce_function(value, home)
-    space = value.__globals__
-    module = pickler.reducers.made_modules.get(id(space))
-    module = namespaces.holder_of(space) if module is None else module
-    return namespaces.reduce_function(value, space if module is None else module)
-
-
-class _ByName:
-    """Classes of libraries that went by their names in an earlier snapshot, and where they were found."""
-
-    known: ClassVar[dict[int, tuple[type, str, ModuleType]]] = {}
-
-    @classmethod
-    def has(cls, kind: type) -> bool:
-        """Whether a class is one of them, and nothing has changed in that. The order of the questions saves time."""
-        value, name, module = cls.known.get(id(kind), (None, "", None))
-        return (
-            value is kind
-            and module is not None
-            and kind.__module__ is name
-            and sys.modules.get(name) is module
-            and vars(module).get(kind.__qualname__) is kind
-            and not cloudpickle()._PICKLE_BY_VALUE_MODULES
-        )
-
-    @classmethod
-    def add(cls, kind: type) -> None:
-        """Note a class that goes by its name; it is held if it is a library's and stands in its module."""
-        name: Any = kind.__module__
-        module = sys.modules.get(name) if isinstance(name, str) else None
-        if module is not None and vars(module).get(kind.__qualname__) is kind and not is_users(kind):
-            cls.known[id(kind)] = kind, name, module
-
-
-def _reduce_named(pickler: Any, value: Any) -> Any:
-    """A class or a function: by its name, or by value."""
-    if type(value) is FunctionType:
-        reduced = reduce_stub(value) or library_patches.reduce_replaced(value) or _function(pickler, value)
-    elif _ByName.has(value):
-        reduced = NotImplemented
-    else:
-        made = library_patches.reduce_replaced_class(value) or foreign.reduce_type(value)
-        if made is not None:
-            return made
-        reduced = cloudpickle().Pickler.reducer_override(pickler, value)
-        if reduced is NotImplemented:
-            _ByName.add(value)
-        elif value not in OF_SINGLETONS:
-            pickler.by_value.add(id(value))
-            pickler.has_code = True
-    if reduced is NotImplemented:
-        pickler.by_name[id(value)] = value
-    return reduced
-
-
 @functools.cache
 def _pickler_class(with_nans: bool) -> Any:
     borrowed = cloudpickle()
@@ -539,7 +172,7 @@ def _pickler_class(with_nans: bool) -> Any:
             if reduce is not None:
                 return reduce(self, value)
             if kind is FunctionType or issubclass(kind, type):  # of nothing else cloudpickle has something to say
-                return NotImplemented if id(value) in self.by_name else _reduce_named(self, value)
+                return NotImplemented if id(value) in self.by_name else reduce_named(self, value)
             if kind is CodeType:
                 self.has_code = True
             return NotImplemented

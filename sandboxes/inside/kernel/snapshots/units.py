@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 from .classes import is_users
 from .identities import may_be_one
 from .manifest import Place
-from .pickling import Reducers, Stream
+from .pickling import Stream
+from .reducers import Reducers
 from .singletons import CurrentSession
 from .unchanged_objects import UnchangedObjects, UnchangedStream
 
