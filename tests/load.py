@@ -16,7 +16,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -40,6 +41,8 @@ import numpy as np, pandas as pd
 df = pd.DataFrame({{"a": np.arange(20_000) % 7, "b": np.arange(20_000.0) + {number}}})
 print(int(df.groupby("a")["b"].sum().sum()))
 """
+POOLS = {"stepwell-sync": 32, "stepwell-start": 8, "stepwell-background": 4, "stepwell-quick": 1, "stepwell-prompt": 1}
+"""Names of pools of threads that a process has once: at most so many threads of each."""
 BASES = 4
 BASE = "import pandas as pd\ndf = pd.DataFrame({{'a': range(1000)}}) + {number}\nview = df\nseen = []"
 WAKE = "seen.append({number})\nview.loc[0, 'a'] += 1\nprint(seen, int(df.loc[0, 'a']))"
@@ -55,6 +58,7 @@ class Held:
     """Lines of the mount tables of this process and of those below it that stay."""
     temporary: int
     threads: int
+    """Without those of the process's own pools, which start when all others of a pool are busy and stay."""
     tasks: int
     bytes: int
     """Of this process and those below it, what they share counted once."""
@@ -263,10 +267,16 @@ def _held(folder: Path, tasks: int) -> Held:
         descriptors=_entries("/proc/self/fd"),
         mounts=sum(_lines(table) for table in tables),
         temporary=_entries(folder / "tmp"),
-        threads=threading.active_count(),
+        threads=beyond_pools(thread.name for thread in threading.enumerate()),
         tasks=tasks,
         bytes=taken_up(),
     )
+
+
+def beyond_pools(names: Iterable[str]) -> int:
+    """How many threads there are beside those that the pools of the process may have."""
+    counts = Counter(name.rsplit("_", 1)[0] for name in names)
+    return sum(max(count - POOLS.get(name, 0), 0) for name, count in counts.items())
 
 
 def taken_up() -> int:

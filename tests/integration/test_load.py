@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.load import Held, Report, more
+from tests.load import POOLS, Held, Report, beyond_pools, more
 
 pytestmark = pytest.mark.slow
 
@@ -32,6 +32,12 @@ def test_each_kind_of_leftover_is_seen() -> None:
         assert name in found[0]
     assert more(BEFORE, replace(BEFORE, bytes=200_000_000)) == ["100 MB more memory"]
     assert more(BEFORE, replace(BEFORE, processes=1, bytes=1)) == []
+
+
+def test_threads_of_pools_count_beyond_what_a_pool_may_have() -> None:
+    assert beyond_pools(["MainThread", "stepwell-sync_0", "stepwell-sync_13", "stepwell-quick_0"]) == 1
+    assert beyond_pools([f"stepwell-sync_{number}" for number in range(POOLS["stepwell-sync"] + 2)]) == 2
+    assert beyond_pools(["ThreadPoolExecutor-0_1", "ThreadPoolExecutor-0_2", "stepwell"]) == 3
 
 
 def test_a_wrong_answer_is_noted() -> None:
