@@ -31,6 +31,7 @@ FOUND = {
     "a house style of figures": {"ax"},
     "ways to import": {"magic_hat"},
     "shared instance dicts": {"nd", "ns", "ns2"},
+    "objects that lie, refuse, raise and answer for everything": {"rg"},
     "weakrefs that carry things": {"dead", "rset"},
     "log setups in anger": {"ql", "logging handlers"},
     "sqlite, adapters, authorizer, trace, blobs and backup": {"con", "statements"},
@@ -43,42 +44,6 @@ FOUND = {
     "notebook: one object that must be asked beside others": {"cached", "held", "loader", "model"},
 }
 """What a proof finds in sessions of hard objects, all of it true: cells make it again, or it is not as it was."""
-NEEDLESS = {
-    "pyarrow, tables of chunks, dictionaries, buffers and readers in the middle": {"i0"},
-    "arrow, polars, pandas and duckdb over one memory": {"r1"},
-    "temporary files, spooled buffers and the working directory": {"app", "f", "raw", "rw"},
-    "attrs classes with validators, converters, slots and hooks": {"d", "s"},
-    "user functions inside engines: arrow, polars sources, duckdb and numpy": {"taxed"},
-    "schemas, queries over documents, grammars and patches": {"e0", "errs", "tree", "v"},
-    "functions over arrays and what draws into pictures, after they were used": {"dp"},
-    "notebook: a frame class with metadata": {"clean", "strict", "view", "young"},
-    "notebook: a figure with listeners": {
-        "bars",
-        "fig",
-        "ind",
-        "inset",
-        "legend",
-        "line",
-        "low",
-        "reader",
-        "sec",
-        "twin",
-    },
-    "notebook: artists, effects and layouts of one's own": {"band", "dial"},
-    "notebook: polars and arrow side by side": {"b0", "s0"},
-    "notebook: things sorted, packed and counted": {"npc"},
-    "enumerations with methods, flags and members made by hand": {"Dyn"},
-    "typing objects, generics of several kinds and type hints in use": {"Box", "IntBox", "alias", "b", "hints"},
-    "ctypes: structures, unions, arrays, pointers and callbacks": {"buf", "ws"},
-    "objects that lie, refuse, raise and answer for everything": {"rg"},
-    "metaclasses that answer for their classes: checks, items, calls, entries of bases": {"Dyn", "M"},
-    "files of programs: a journal, a config that follows its file, an index, a store of objects": {"j", "rec", "rel"},
-    "the variables of a module as a variable": {"ns"},
-    "data of C and parts of it": {"Big", "big"},
-}
-"""What a proof names beside that, though no probe of the session finds a difference: files that were opened by a
-relative path in another folder, types of C and of `typing`,
-methods that listen to a figure, objects of libraries whose parts are made anew."""
 
 
 async def kept(sandbox: Sandbox, *cells: str) -> SnapshotTaken:
@@ -179,8 +144,8 @@ async def test_what_is_named_of_hard_objects_is_true(sandboxes: Sandboxes, name:
     taken = await kept(sandbox, *(textwrap.dedent(cell) for cell in SESSIONS[name].cells))
     if await look(sandbox, taken.id) in ("copy", "done"):
         found = await tried(sandbox, folder_of(sandbox), taken)
-        known = FOUND.get(name, set()) | NEEDLESS.get(name, set())
-        assert {one.name for one in found.differs} <= known, "; ".join(f"{one.name} {one.how}" for one in found.differs)
+        true = FOUND.get(name, set())
+        assert {one.name for one in found.differs} <= true, "; ".join(f"{one.name} {one.how}" for one in found.differs)
     await sandboxes.close(sandbox.id)
 
 

@@ -116,9 +116,11 @@ class Walk:
             return _hash(name, self.digest(value.columns), *(self._polars(value[one]) for one in value.columns))
         if _is(value, "polars", "Series"):
             return _hash(name, self.digest(value.name), self._polars(value))
-        if _is(value, "pyarrow", "Table"):
+        if _is(value, "pyarrow", "Table") or _is(value, "pyarrow", "RecordBatch"):
             columns = [self.digest(column.to_pylist()) for column in value.columns]
             return _hash(name, str(value.schema).encode(), *columns)
+        if _is(value, "pyarrow", "Array") or _is(value, "pyarrow", "ChunkedArray"):
+            return _hash(name, str(value.type).encode(), self.digest(value.to_pylist()))
         return None
 
     def _series(self, series: Any) -> bytes:
@@ -138,7 +140,7 @@ class Walk:
         return _hash("index", hashed, self.digest(list(index.names)), self.digest(dtypes))
 
     def _array(self, array: Any) -> bytes:
-        shape = repr((array.dtype, array.shape)).encode()
+        shape = f"{array.dtype} {array.shape}".encode()  # `repr` has two names for one type
         mask = getattr(array, "mask", None) if _is(array, "numpy.ma", "MaskedArray") else None
         extra = [] if mask is None else [self.digest(mask)]
         if array.dtype.hasobject:

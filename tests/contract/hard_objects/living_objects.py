@@ -259,9 +259,5 @@ SESSIONS = {
         Shape.more = 1 ;; M.log[-1], len(M.log) > n
         class Late(Sub, q=1): pass ;; M.log[-4:], Late.options, Late.size
         """,
-        known="""
-        len(M.log) == n, M.log[:4], [x for x in M.log if x[0] == "set"]
-        by("x"), Shape.by_id(3), M.log[-1] == ("set", "Shape", "color")
-        """,
     ),
 }

@@ -291,6 +291,7 @@ SESSIONS = {
         alias = Box[Emp]; b = alias(Emp("a", 1)); boss = Boss("z"); movie: Movie = {"title": "x"}; hints = get_type_hints(typed, include_extras=True); table = {int | str: "union", list[int]: "list", Mode: "mode", Optional[int]: "opt", Fn: "fn"}; arr = Arr[int, str, float]; rec = Row(); rec.b.append(rec); uid = UserId(5); nested = dict[str, list[tuple[int, ...]]]
         """,
         """
+        IntBox.__parameters__ == Box.__parameters__, "__parameters__" in vars(IntBox)
         b.__orig_class__ is alias, get_args(alias)[0] is Emp, alias == Box[Emp], alias(3).x, type(b) is Box
         hints["a"] == Box[Emp], get_args(hints["b"]), hints["b"].__metadata__[1] is get_args(Pos)[2], typed.__annotations__["b"] is Pos
         get_args(Pos)[2]["min"] = 1 ;; Pos.__metadata__, typed.__annotations__["b"].__metadata__[1]

@@ -72,6 +72,7 @@ SESSIONS = {
         over.value = 513 ;; list(raw), over.value
         raw[2] = 1 ;; over.value
         raw.append(1)
+        type(buf).__module__, type(ws).__module__, type(nums).__module__
         buf.value, len(buf), buf.raw[:7], i.value, d.value, ws.value, po.value, copy.x, Ten is (c_int * 10), isinstance((c_int * 10)(), Ten)
         i.value = 70 ;; ip.contents.value, ip[0]
         head.next.contents.v, head.next[0].v

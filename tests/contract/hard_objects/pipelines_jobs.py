@@ -106,6 +106,7 @@ SESSIONS = {
         old = attrs.validators.get_disabled(); cfgs = [Cfg(), Cfg("z")]; refs = {id_: c for id_, c in enumerate(cfgs)}
         """,
         """
+        Size.bytes.__get__(s), hasattr(type(m), "bytes")
         s.n, s.hist, s.owner is s, changes, s.bytes
         s.n = "9" ;; s.n, changes[-1], s.bytes
         units["mb"] = 2 ** 20; s.unit = "mb" ;; s.unit, Size(1, "mb").bytes

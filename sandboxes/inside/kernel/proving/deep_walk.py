@@ -41,8 +41,10 @@ HELD_OBJECTS = 20_000
 ARRAYS = 2_000
 """Arrays of which it is found out which lie in the same memory."""
 LEFT_OUT = frozenset({"_abc_impl", "__abstractmethods__", "__doc__", "__slotnames__", "__static_attributes__"})
-OF_LOGGERS = frozenset({"manager", "parent"})
-"""What logging has in a logger, and all others hang on."""
+OF_LIBRARIES = frozenset({"manager", "parent", "stale_callback"})
+"""What logging has in a logger, and all others hang on; and what has a figure drawn that is shown in a window."""
+BUILTINS = "__builtins__"
+"""What a dict has once code has run with it as its variables."""
 OF_PYDANTIC = "__pydantic_"
 OF_MODELS = frozenset({"fields", "computed_fields", "decorators", "private_attributes", "root_model"})
 """What pydantic has in a model that says what it is; the rest is made of that, and has addresses in it."""
@@ -123,7 +125,8 @@ class DeepWalk(Walk):
 
     def _of(self, value: Any, kind: type) -> bytes:
         if kind is dict:  # in their order: a loop sees it
-            return _hash("dict", *(self.digest(key) + self.digest(item) for key, item in value.items()))
+            pairs = (pair for pair in value.items() if not (type(pair[0]) is str and pair[0] == BUILTINS))
+            return _hash("dict", *(self.digest(key) + self.digest(item) for key, item in pairs))
         if kind in (set, frozenset):
             return self._set(kind.__name__, value)
         if isinstance(value, FunctionType):
@@ -180,7 +183,7 @@ class DeepWalk(Walk):
             found = self._reduced_by_base(value, kind)
         parts.append(found or b"")
         for name, item in sorted(attributes(value, kind).items()):
-            if found is not None and (name.startswith("_") or name in OF_LOGGERS):
+            if found is not None and (name.startswith("_") or name in OF_LIBRARIES):
                 continue  # a library's own
             parts += [name.encode("utf-8", "surrogatepass"), self.digest(item)]
         return _hash("object", *parts)
@@ -218,7 +221,7 @@ class DeepWalk(Walk):
         if self._inside or kind.__module__.startswith("numpy"):
             return found  # what a library notes on its own frames, and which file a map is of, is its own affair
         public = {name: item for name, item in getattr(value, "__dict__", {}).items() if not name.startswith("_")}
-        return _hash("with", found, self.digest(public)) if public else found
+        return _hash("with", found, self.digest(dict(sorted(public.items())))) if public else found
 
     def _array(self, array: Any) -> bytes:
         if array.dtype.names is None:
@@ -325,6 +328,7 @@ def held(value: Any, space: dict[str, Any]) -> dict[str, int] | None:
     """
     found: Counter[str] = Counter()
     seen = {id(value), id(space), id(sys.modules)}
+    alive: list[Any] = []
     waiting = [value]
     while waiting:
         if len(seen) > HELD_OBJECTS:
@@ -337,11 +341,13 @@ def held(value: Any, space: dict[str, Any]) -> dict[str, int] | None:
             if id(one) in seen or isinstance(one, ModuleType | FrameType | CodeType | type):
                 continue
             seen.add(id(one))
+            alive.append(one)  # a method is made when a weak reference is asked, and another one would get its address
             if isinstance(one, FunctionType):
                 if one.__globals__ is space:
                     found[one.__qualname__] += 1
             elif is_users(type(one)):
-                found[type(one).__qualname__] += 1
+                if not isinstance(one, enum.Flag):  # the class has those that were ever combined
+                    found[type(one).__qualname__] += 1
             elif gc.is_tracked(one) and not (isinstance(one, dict) and "__builtins__" in one):
                 waiting.append(one)
     return dict(sorted(found.items()))

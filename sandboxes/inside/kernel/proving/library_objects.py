@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..snapshots.opened import path_of
 from ..snapshots.parts import COMPILED
 from ..snapshots.singletons import portable_path
 
@@ -29,26 +30,15 @@ def content(value: Any, digest: Digest) -> bytes | None:
         value: The object.
         digest: Gives the fingerprint of a part.
     """
-    if isinstance(value, io.IOBase):
-        return digest(_file(value))
     if _is(value, "sqlite3", "Connection"):
         return _sqlite(value, digest)
-    if _is(value, "matplotlib.artist", "Artist"):
-        return digest(list(_artist(value)))
-    if _is(value, "matplotlib.transforms", "TransformNode"):
-        return digest(ADDRESS.sub("", repr(value)))
-    if _is(value, "matplotlib.cbook", "CallbackRegistry"):
-        return b""  # which of the user's functions it holds is counted
-    if _is(value, "sklearn.utils", "Bunch"):  # of attributes it has none that pickle does not leave out
-        return digest(dict(value))
-    if _is(value, "scipy.spatial", "cKDTree"):  # the rest is made of that, and has addresses in it
-        return digest([value.data, value.leafsize, value.boxsize])
-    if any(_is(value, module, name) for module, name in OF_STATE_SPACE):  # what is compiled is made again
-        return digest([one for one in vars(value).items() if one[0] not in COMPILED])
-    if _is(value, "pydantic", "TypeAdapter"):  # the rest is made of that, and has addresses in it
-        return digest([value._type, value._config])
-    if _is(value, "logging", "Logger") or _is(value, "logging", "Handler"):
-        return digest(logger(value))
+    if _is(value, "rpds", "HashTrieMap"):  # in the order of where its keys lie in memory
+        return digest(sorted(digest(pair) for pair in value.items()))
+    if _is(value, "rpds", "HashTrieSet"):
+        return digest(sorted(map(digest, value)))
+    for module, name, held in HELD:
+        if _is(value, module, name):
+            return digest(held(value))
     return None
 
 
@@ -58,16 +48,21 @@ def _is(value: Any, module: str, name: str) -> bool:
 
 
 def _file(value: Any) -> list[Any]:
-    name = getattr(value, "name", "")
-    where = portable_path(name) if isinstance(name, str) and os.path.isabs(os.path.abspath(name)) else str(type(name))
     if value.closed:
         return ["closed"]
+    path = None if isinstance(value, io.BytesIO | io.StringIO) else path_of(value)
+    where = portable_path(os.path.abspath(path)) if isinstance(path, str) else str(type(path))
     try:
         at: Any = value.tell()
     except (OSError, ValueError):
         at = None
     whole = value.getvalue() if isinstance(value, io.BytesIO | io.StringIO) else None
     return [where, value.writable() and "writable", at, getattr(value, "encoding", ""), whole]
+
+
+def _not_compiled(value: Any) -> list[Any]:
+    """The attributes of a model, but for what is compiled: it is made again."""
+    return [one for one in vars(value).items() if one[0] not in COMPILED]
 
 
 def _sqlite(value: Any, digest: Digest) -> bytes:
@@ -130,3 +125,19 @@ def value_name(value: Any) -> str:
     """What a function, a class, or an object's class is called."""
     named = value if hasattr(value, "__qualname__") else type(value)
     return f"{named.__module__}.{named.__qualname__}"
+
+
+HELD: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
+    ("io", "IOBase", _file),
+    ("matplotlib.artist", "Artist", lambda artist: list(_artist(artist))),
+    ("matplotlib.transforms", "TransformNode", lambda node: ADDRESS.sub("", repr(node))),
+    ("matplotlib.cbook", "CallbackRegistry", lambda _: ""),  # which of the user's functions it holds is counted
+    ("PIL.ImagePalette", "ImagePalette", lambda one: [one.mode, one.rawmode, bytes(one.palette or b"")]),
+    ("sklearn.utils", "Bunch", dict),  # of attributes it has none that pickle does not leave out
+    ("scipy.spatial", "cKDTree", lambda tree: [tree.data, tree.leafsize, tree.boxsize]),  # the rest is made of that
+    *((module, name, _not_compiled) for module, name in OF_STATE_SPACE),
+    ("pydantic", "TypeAdapter", lambda one: [one._type, one._config]),  # the rest is made of that
+    ("logging", "Logger", logger),
+    ("logging", "Handler", logger),
+)
+"""Classes of libraries, and what of their objects is compared."""

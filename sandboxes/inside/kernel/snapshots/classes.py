@@ -26,6 +26,7 @@ def make_class(metaclass: Any, name: str, bases: tuple[Any, ...], content: dict[
         content: What has to be there from the beginning, as its slots.
     """
     content = {sys.intern(key): value for key, value in content.items()}
+    notes = content.pop(NOTES, ())
     if metaclass.__name__ == "_TypedDictMeta":  # it wants the statement of the class, and makes another one of that
         plain = [dict if type(base) is metaclass else base for base in types.resolve_bases(bases)]
         return type.__new__(metaclass, name, tuple(dict.fromkeys(plain)), content)
@@ -37,14 +38,54 @@ def make_class(metaclass: Any, name: str, bases: tuple[Any, ...], content: dict[
         return types.new_class(name, bases, {"metaclass": metaclass}, lambda space: space.update(content))
     if resolved is not bases:
         content["__orig_bases__"] = bases
-    if not silenced:
-        return maker.__new__(metaclass, name, resolved, content)
-    with _silenced(hooks[0]):
-        made = maker.__new__(metaclass, name, resolved, content)
+    with _in_usual_order(metaclass) if USUAL_ORDER in notes else nullcontext():
+        if not silenced:
+            return maker.__new__(metaclass, name, resolved, content)
+        with _silenced(hooks[0]):
+            made = maker.__new__(metaclass, name, resolved, content)
     library = next((one for one in hooks if not is_users(one)), None)
-    if library is not None:
+    if library is not None and not (library is typing.Generic and NO_PARAMETERS in notes):
         vars(library)["__init_subclass__"].__get__(None, made)()
     return made
+
+
+NOTES = ""
+"""In the place of the name of an attribute: what else is known of a class."""
+USUAL_ORDER = "usual order"
+NO_PARAMETERS = "no parameters"
+
+
+def notes_on(kind: type) -> dict[str, tuple[str, ...]]:
+    """What making a class again has to know, as one of its attributes.
+
+    It is that the `mro` of its metaclass, a cell's, gave the usual order, and that the hook of `typing.Generic` did not
+    run, since that of a cell does not call it.
+    """
+    order = _owner_of_order(type(kind)) is not None and type.mro(kind) == list(kind.__mro__)
+    bare = typing.Generic in kind.__mro__ and "__parameters__" not in vars(kind)
+    notes = (USUAL_ORDER,) * order + (NO_PARAMETERS,) * bare
+    return {NOTES: notes} if notes else {}
+
+
+def _owner_of_order(metaclass: type) -> Any:
+    """The class of a cell that has the `mro` of a metaclass; None: it is the usual one."""
+    owner = next((one for one in metaclass.__mro__ if "mro" in vars(one)), type)
+    return owner if owner is not type and is_users(owner) else None
+
+
+@contextmanager
+def _in_usual_order(metaclass: type) -> Iterator[None]:
+    """Let the bases of a class be put in order without the code of a cell."""
+    owner = _owner_of_order(metaclass)
+    if owner is None:
+        yield
+        return
+    order = vars(owner)["mro"]
+    type.__setattr__(owner, "mro", type.mro)
+    try:
+        yield
+    finally:
+        type.__setattr__(owner, "mro", order)
 
 
 def _hooks(bases: tuple[Any, ...]) -> list[Any]:

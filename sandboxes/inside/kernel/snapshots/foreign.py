@@ -1,7 +1,6 @@
 """What cells make with `ctypes`: structures and other types of C, and data of these that shares memory."""
 
 import ctypes
-import operator
 from pickle import PicklingError
 from typing import Any
 
@@ -105,7 +104,16 @@ def reduce_type(kind: type) -> Any:
 def _reduce_array_type(kind: Any) -> Any:
     """It was made by multiplying another one."""
     of = getattr(kind, "_type_", None)
-    return (operator.mul, (of, kind._length_)) if of is not None and of * kind._length_ is kind else None
+    if of is None or of * kind._length_ is not kind:
+        return None
+    return make_array_type, (of, kind._length_, kind.__module__)
+
+
+def make_array_type(of: Any, length: int, module: str) -> Any:
+    """The type of arrays of so many, which is that of the module in which it was first made."""
+    kind = of * length
+    kind.__module__ = module
+    return kind
 
 
 def _reduce_pointer_type(kind: Any) -> Any:

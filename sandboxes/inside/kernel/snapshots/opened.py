@@ -24,7 +24,7 @@ def reduce_file(pickler: Any, file: Any) -> Any:
         return closed_file, (type(file).__name__, _name(file), _mode(file), settings)
     if text and type(file.buffer) not in (io.BufferedReader, io.BufferedWriter, io.BufferedRandom):
         raise PicklingError(f"text that is read through a {type(file.buffer).__name__}")
-    path = _path(file)
+    path = path_of(file)
     if not isinstance(path, str) or not os.path.isfile(path):
         raise PicklingError(f"an open file without a path of its own ({path!r})")
     mode = _mode(file)
@@ -58,7 +58,7 @@ def set_position(file: Any, place: int) -> None:
     file.seek(place)
 
 
-def _path(file: Any) -> Any:
+def path_of(file: Any) -> Any:
     """Where it is now: the name that it was opened with says that only until the working directory changes."""
     name = _name(file)
     if isinstance(name, int):  # it was opened by the number of a descriptor

@@ -166,7 +166,7 @@ def _keep_slots(module: Any) -> None:
 
     A slot `__a` of a class `C` is `_C__a` in it; cloudpickle takes out of its state only slots that keep their names.
     """
-    from .classes import as_defined, is_named_tuple, is_plain, is_users, methods_first
+    from .classes import as_defined, is_named_tuple, is_plain, is_users, methods_first, notes_on
     from .foreign import fields_last, is_data_type
 
     arguments_of: Any = module._class_getnewargs
@@ -185,7 +185,7 @@ def _keep_slots(module: Any) -> None:
             keywords = {**keywords, "__class__": kind.__dict__["__class__"]}
         if kind.__qualname__ != name:  # one within another class or a function
             keywords = {**keywords, "__qualname__": kind.__qualname__}
-        return constructor, name, bases, keywords, *rest
+        return constructor, name, bases, {**keywords, **notes_on(kind)}, *rest
 
     def without(kind: Any) -> Any:
         state, slots = state_of(kind)
