@@ -13,44 +13,15 @@ from sandboxes.local import LocalSandbox
 from sandboxes.opening import Sandboxes
 from sandboxes.results import SnapshotTaken, TrialRestore
 from tests.contract.conftest import LEVELS, fine, printed
-from tests.contract.hard_objects import RAISES
-from tests.contract.hard_objects.sessions import SESSIONS
 from tests.contract.planted_differences import PLANTED, Planted
 from tests.process_table import descendants, end
-
-FOUND = {
-    "objects that answer anything they are asked": {"refusing"},
-    "odd files of the workspace": {"f"},
-    "regular expressions and text": {"enc"},
-    "mocks": {"m"},
-    "modules that cells made with files": {"Base", "again", "one", "tools.Base"},
-    "buffers, structures, mapped memory": {"arr", "cs"},
-    "text, patterns, trees": {"scan"},
-    "undo with snapshots of objects": {"view"},
-    "frames on memory of others": {"cnp"},
-    "a house style of figures": {"ax"},
-    "ways to import": {"magic_hat"},
-    "shared instance dicts": {"nd", "ns", "ns2"},
-    "objects that lie, refuse, raise and answer for everything": {"rg"},
-    "weakrefs that carry things": {"dead", "rset"},
-    "log setups in anger": {"ql", "logging handlers"},
-    "sqlite, adapters, authorizer, trace, blobs and backup": {"con", "statements"},
-    "parquet and orc readers, feather, statistics and pandas stores": {"rg"},
-    "regular expressions, scanners, templates and text machinery": {"sc"},
-    "modules loaded by path, from zips, by hooks, and files that are gone": {"zipped"},
-    "a plug-in manager, signals and traits that are observed": {"sub"},
-    "notebook: text taken apart": {"scan"},
-    "notebook: numbers of rarer kinds": {"sub"},
-    "notebook: one object that must be asked beside others": {"cached", "held", "loader", "model"},
-}
-"""What a proof finds in sessions of hard objects, all of it true: cells make it again, or it is not as it was."""
 
 
 async def kept(sandbox: Sandbox, *cells: str) -> SnapshotTaken:
     """The snapshot after some cells."""
     for number, code in enumerate(cells, 1):
         result = await sandbox.run(code, number=number, timeout=60.0, head=f"{number}" * 64)
-        assert code.startswith(RAISES) or fine(result)
+        fine(result)
     taken = await sandbox.snapshot(limit_bytes=1 << 30)
     assert not taken.refused
     return taken
@@ -135,18 +106,6 @@ async def test_of_all_planted_differences_nine_in_ten_are_named(sandboxes: Sandb
         await sandboxes.close(sandbox.id)
     assert len(PLANTED) >= 90
     assert len(missed) <= len(PLANTED) // 10, missed
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SESSIONS)
-async def test_what_is_named_of_hard_objects_is_true(sandboxes: Sandboxes, name: str) -> None:
-    sandbox = await sandboxes.open("local", f"hard-{list(SESSIONS).index(name)}")
-    taken = await kept(sandbox, *(textwrap.dedent(cell) for cell in SESSIONS[name].cells))
-    if await look(sandbox, taken.id) in ("copy", "done"):
-        found = await tried(sandbox, folder_of(sandbox), taken)
-        true = FOUND.get(name, set())
-        assert {one.name for one in found.differs} <= true, "; ".join(f"{one.name} {one.how}" for one in found.differs)
-    await sandboxes.close(sandbox.id)
 
 
 def folder_of(sandbox: Sandbox) -> Path:
