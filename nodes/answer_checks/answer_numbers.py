@@ -206,7 +206,9 @@ LARGEST = 1e30
 
 
 def unprinted_numbers(state: State) -> list[str]:
-    """Numbers of the answer that no cell printed, no abstract shows and no question holds.
+    """Numbers of the answer that no cell printed, nor anything else holds that the reader or the model was shown.
+
+    That is abstracts of files, questions, earlier answers, values of variables, and the code of cells.
 
     A number counts as printed when some printed number rounds to it, also as a percentage, with the sign turned, or
     scaled (`1.2 million`); called approximate, it may be rounded further. What follows from two printed numbers of

@@ -4,7 +4,7 @@
 |---|---|
 | 429 | wait as long as its `Retry-After-…` header says, and ask again: it was not carried out |
 | 401, 403, no key | `KeyRefusedError`, which names the key; the toolbox says that of a sandbox that is gone, too |
-| 403, a limit of the account is reached | `DaytonaQuotaError`: who makes a sandbox frees another one, and asks again |
+| 400, 403: a limit of the account is reached | `DaytonaQuotaError`: who makes a sandbox frees one, and asks again |
 | 502, 503, 504, a broken connection | ask again if what was asked for may be done twice |
 | 409 while a state changes | wait, and ask again |
 | a sandbox that is not there, or does not run | `NotRunningError`: whoever asked looks at its state |

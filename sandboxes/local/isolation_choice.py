@@ -93,7 +93,7 @@ def _allowed(request: IsolationRequest) -> list[Level]:
     closed = request.network.mode == "none"
     floor = LEVELS.index(request.require) if request.require else len(LEVELS) - 1
     good = [level for level in LEVELS[: floor + 1] if level != "process" or request.isolation == "process"]
-    # Where the network is the machine's own, it can be closed to a sandbox or left open, but not narrowed.
+    # Elsewhere it is the machine's own, which can be closed to a sandbox but not narrowed, or no proxy leads to it.
     good = [level for level in good if closed or level in (*PRIVATE_ROOT, "process")]
     if not request.isolation:
         return good

@@ -2,7 +2,10 @@
 
 import ctypes
 import enum
+import io
+import tarfile
 import weakref
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +14,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from PIL import ImagePalette
 
 from sandboxes.inside.kernel.proving.deep_walk import DeepWalk, held
 from sandboxes.inside.kernel.snapshots.singletons import CurrentSession
 
 SPACE = globals()
-CurrentSession.remember_streams()
+
+
+@pytest.fixture(autouse=True)
+def streams() -> None:
+    CurrentSession.remember_streams()
 
 
 class Listener:
@@ -52,7 +60,7 @@ def test_methods_that_weak_references_hold_are_all_seen(monkeypatch: pytest.Monk
     callbacks = [weakref.WeakMethod(one.hears) for one in listeners] + [
         weakref.WeakMethod(one.sees) for one in listeners
     ]
-    assert held(callbacks, SPACE) == {"Listener": 50, "Listener.hears": 1, "Listener.sees": 1}
+    assert held([[one] for one in callbacks], SPACE) == {"Listener": 50, "Listener.hears": 1, "Listener.sees": 1}
 
 
 def test_flags_that_were_combined_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,6 +75,7 @@ def test_what_running_code_leaves_in_its_variables_does_not_count() -> None:
     assert "__builtins__" in space
     assert digest(space) == before
     assert digest({"a": 2}) != before
+    assert digest({"a": 1, "__builtins__": {}}) != before
 
 
 def _frame(first: str, second: str) -> Any:
@@ -89,6 +98,16 @@ def _map(*names: str) -> Any:
     return rpds.HashTrieMap({name: len(name) for name in names})
 
 
+def _set(*names: str) -> Any:
+    return pytest.importorskip("rpds").HashTrieSet(names)
+
+
+def _palette(colors: Any) -> Any:
+    palette = ImagePalette.ImagePalette()
+    palette.palette = colors
+    return palette
+
+
 EQUAL: dict[str, tuple[Callable[[], Any], Callable[[], Any], Callable[[], Any]]] = {
     "attributes of a frame": (lambda: _frame("x", "y"), lambda: _frame("y", "x"), lambda: _frame("x", "z")),
     "names of a type": (_over_memory_of_c, lambda: np.array([1, 2, 3], "i4"), lambda: np.array([1, 2, 4], "i4")),
@@ -99,11 +118,28 @@ EQUAL: dict[str, tuple[Callable[[], Any], Callable[[], Any], Callable[[], Any]]]
         lambda: pa.record_batch({"b": pa.array([1, 1])}),
     ),
     "chunks": (
-        lambda: pa.chunked_array([[1], [2]]),
-        lambda: pa.chunked_array([[1, 2]]),
-        lambda: pa.chunked_array([[1]]),
+        lambda: pa.chunked_array([_with_validity(), [2]]),
+        lambda: pa.chunked_array([[1, 1], [2]]),
+        lambda: pa.chunked_array([[1, 1, 2]]),
     ),
+    "arrays in arrays": (
+        lambda: pa.ListArray.from_arrays(pa.array([0, 2], pa.int32()), _with_validity()),
+        lambda: pa.array([[1, 1]]),
+        lambda: pa.array([[1, None]]),
+    ),
+    "dictionaries": (
+        lambda: pa.DictionaryArray.from_arrays(pa.array([0, 0]), pa.array(["a", "b"])),
+        lambda: pa.DictionaryArray.from_arrays(pa.array([0, 0]), pa.array(["a", "b"])),
+        lambda: pa.DictionaryArray.from_arrays(pa.array([0, 0]), pa.array(["a", "c"])),
+    ),
+    "parts of arrays": (
+        lambda: pa.array([None, *range(20)])[3:],
+        lambda: pa.array([None, *range(20)])[3:],
+        lambda: pa.array([None, *range(20)])[4:],
+    ),
+    "palettes": (lambda: _palette(b"\1\2\3"), lambda: _palette([1, 2, 3]), lambda: _palette([1, 2, 400])),
     "maps by hash": (lambda: _map("a", "bc"), lambda: _map("bc", "a"), lambda: _map("a")),
+    "sets by hash": (lambda: _set("a", "bc"), lambda: _set("bc", "a"), lambda: _set("a")),
 }
 """Two that no code of the user's is likely to tell apart, and one that is another."""
 
@@ -125,3 +161,36 @@ def test_an_open_file_is_known_by_where_it_is(tmp_path: Path, monkeypatch: pytes
         monkeypatch.chdir(tmp_path / "deep")
         assert digest(file) == digest(same)
         assert digest(file) != digest(other)
+
+
+def test_files_in_memory_and_in_archives_are_compared(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a.txt", "text")
+    sheet = io.BytesIO(b"rows")
+    sheet.name = "a.xlsx"
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive, archive.open("a.txt") as one, archive.open("a.txt") as same:
+        assert digest(one) == digest(same)
+        same.read(1)
+        assert digest(one) != digest(same)
+        assert digest(sheet) != digest(io.BytesIO(b"rows"))
+
+
+def test_what_a_map_holds_shares_the_same_whatever_its_order() -> None:
+    walk = DeepWalk(SPACE)
+    held_in = [[number] for number in range(20)]
+    walk.begin("m")
+    walk.digest(pytest.importorskip("rpds").HashTrieMap(enumerate(held_in)))
+    walk.begin("x")
+    walk.digest(held_in[7])
+    assert walk.events == []
+
+
+def test_a_file_in_an_archive_that_has_no_number_is_compared(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        archive.add(tmp_path / "a.txt", "a.txt")
+    with tarfile.open(tmp_path / "a.tar") as archive:
+        one, same = archive.extractfile("a.txt"), archive.extractfile("a.txt")
+        assert one is not None
+        assert same is not None
+        assert digest(one) == digest(same)

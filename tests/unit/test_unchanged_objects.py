@@ -149,7 +149,7 @@ def put_back() -> None:
 
 def made_again(them: list[Any]) -> None:
     """Another record, with another number in it, at the address of one that was there."""
-    gc.collect()  # what nobody needs any more may still hold the records
+    gc.collect()  # empties CPython's list of freed dicts: with a full one an address goes where others come first
     for place in range(PICKED, ROWS):
         before, address = dict(them[place]), id(them[place])
         them[place] = None

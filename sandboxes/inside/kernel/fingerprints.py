@@ -116,11 +116,9 @@ class Walk:
             return _hash(name, self.digest(value.columns), *(self._polars(value[one]) for one in value.columns))
         if _is(value, "polars", "Series"):
             return _hash(name, self.digest(value.name), self._polars(value))
-        if _is(value, "pyarrow", "Table") or _is(value, "pyarrow", "RecordBatch"):
+        if _is(value, "pyarrow", "Table"):
             columns = [self.digest(column.to_pylist()) for column in value.columns]
             return _hash(name, str(value.schema).encode(), *columns)
-        if _is(value, "pyarrow", "Array") or _is(value, "pyarrow", "ChunkedArray"):
-            return _hash(name, str(value.type).encode(), self.digest(value.to_pylist()))
         return None
 
     def _series(self, series: Any) -> bytes:

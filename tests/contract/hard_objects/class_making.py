@@ -240,4 +240,45 @@ SESSIONS = {
         User.__repr__ = lambda self: "patched" ;; u, inst, i
         """,
     ),
+    "what attrs caches in slots, protocols with hooks, and an order of classes": session(
+        """
+        import attrs, functools, typing
+        @attrs.define
+        class Pool:
+            url: str
+            @functools.cached_property
+            def rows(self): return (number for number in range(3))
+            @functools.cached_property
+            def size(self): return [len(self.url)]
+        @attrs.frozen
+        class Node:
+            name: str
+            near: tuple = ()
+            @functools.cached_property
+            def family(self): return frozenset({self, *self.near})
+            @functools.cached_property
+            def path(self): return [self.name]
+        class Steady(typing.Protocol):
+            def __init_subclass__(cls, **k): pass
+            def run(self) -> int: ...
+        class Quick(Steady): pass
+        class Backwards(type):
+            def mro(cls): return [cls, *reversed(type.mro(cls)[1:-1]), object]
+            def __eq__(cls, other): return isinstance(other, Backwards)
+            __hash__ = type.__hash__
+        class A(metaclass=Backwards): w = "A"
+        class B(metaclass=Backwards): w = "B"
+        class C(A, B): pass
+        # %%
+        pool = Pool("db://x"); pool.rows; spare = Pool("db://y"); spare.size.append(2); pooled = {"main": pool, "spare": spare}
+        node = Node("a", (Node("b"),)); node.family; node.path.append("later"); leaf = node.near[0]; many = [Node(str(n)) for n in range(3)]
+        """,
+        """
+        Node.path.__get__(node), node.path, leaf.path, [one.path for one in many]
+        node in node.family, leaf in node.family, len(node.family), next(iter(leaf.family)) is leaf
+        pool.url, sum(pool.rows), pooled["spare"] is spare, spare.size[0]
+        Quick._is_protocol, "__parameters__" in vars(Quick), Quick.run is Steady.run, Quick.__mro__[1] is Steady
+        C.w, [one.__name__ for one in C.__mro__]
+        """,
+    ),
 }

@@ -5,6 +5,7 @@ leaves something out is found out, and none of the user's code runs. Objects of 
 takes them; which of the user's functions and objects they hold is counted besides.
 """
 
+import builtins
 import enum
 import functools
 import gc
@@ -41,13 +42,15 @@ HELD_OBJECTS = 20_000
 ARRAYS = 2_000
 """Arrays of which it is found out which lie in the same memory."""
 LEFT_OUT = frozenset({"_abc_impl", "__abstractmethods__", "__doc__", "__slotnames__", "__static_attributes__"})
-OF_LIBRARIES = frozenset({"manager", "parent", "stale_callback"})
-"""What logging has in a logger, and all others hang on; and what has a figure drawn that is shown in a window."""
-BUILTINS = "__builtins__"
-"""What a dict has once code has run with it as its variables."""
+OF_LIBRARIES = frozenset({"manager", "parent"})
+"""What logging has in a logger, and all others hang on."""
+BUILTINS = vars(builtins)
+"""What a dict has under `__builtins__` once code has run with it as its variables."""
 OF_PYDANTIC = "__pydantic_"
 OF_MODELS = frozenset({"fields", "computed_fields", "decorators", "private_attributes", "root_model"})
 """What pydantic has in a model that says what it is; the rest is made of that, and has addresses in it."""
+BY_ADDRESS = ("HashTrieMap", "HashTrieSet")
+"""Containers of rpds, in the order of where their keys lie in memory."""
 WEAK = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
 BASES = (dict, list, tuple, set, frozenset, int, float, complex, str, bytes, bytearray)
 
@@ -125,7 +128,7 @@ class DeepWalk(Walk):
 
     def _of(self, value: Any, kind: type) -> bytes:
         if kind is dict:  # in their order: a loop sees it
-            pairs = (pair for pair in value.items() if not (type(pair[0]) is str and pair[0] == BUILTINS))
+            pairs = (pair for pair in value.items() if pair[1] is not BUILTINS)
             return _hash("dict", *(self.digest(key) + self.digest(item) for key, item in pairs))
         if kind in (set, frozenset):
             return self._set(kind.__name__, value)
@@ -135,6 +138,8 @@ class DeepWalk(Walk):
             return self._class(value) if is_users(value) else _hash("class", _name(value).encode())
         if is_users(kind):
             return self._users(value, kind)
+        if any(_is(value, "rpds", name) for name in BY_ADDRESS):
+            return self._set(kind.__name__, value.__reduce__()[1][0])
         found = library_objects.content(value, self.digest)
         if found is not None:
             self.may_hold = True
@@ -183,7 +188,7 @@ class DeepWalk(Walk):
             found = self._reduced_by_base(value, kind)
         parts.append(found or b"")
         for name, item in sorted(attributes(value, kind).items()):
-            if found is not None and (name.startswith("_") or name in OF_LIBRARIES):
+            if found is not None and (name.startswith("_") or name in OF_LIBRARIES or _is_drawn(value, name)):
                 continue  # a library's own
             parts += [name.encode("utf-8", "surrogatepass"), self.digest(item)]
         return _hash("object", *parts)
@@ -285,6 +290,11 @@ class DeepWalk(Walk):
             return _hash("opaque", _name(kind).encode())
         finally:
             self._inside -= library
+
+
+def _is_drawn(value: Any, name: str) -> bool:
+    """Whether an attribute has a figure drawn again that is shown in a window."""
+    return name == "stale_callback" and _is(value, "matplotlib.artist", "Artist")
 
 
 def is_users(kind: type) -> bool:

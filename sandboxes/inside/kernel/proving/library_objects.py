@@ -32,10 +32,6 @@ def content(value: Any, digest: Digest) -> bytes | None:
     """
     if _is(value, "sqlite3", "Connection"):
         return _sqlite(value, digest)
-    if _is(value, "rpds", "HashTrieMap"):  # in the order of where its keys lie in memory
-        return digest(sorted(digest(pair) for pair in value.items()))
-    if _is(value, "rpds", "HashTrieSet"):
-        return digest(sorted(map(digest, value)))
     for module, name, held in HELD:
         if _is(value, module, name):
             return digest(held(value))
@@ -50,8 +46,11 @@ def _is(value: Any, module: str, name: str) -> bool:
 def _file(value: Any) -> list[Any]:
     if value.closed:
         return ["closed"]
-    path = None if isinstance(value, io.BytesIO | io.StringIO) else path_of(value)
-    where = portable_path(os.path.abspath(path)) if isinstance(path, str) else str(type(path))
+    try:
+        path = path_of(value)
+        where = portable_path(os.path.abspath(path)) if isinstance(path, str) else str(type(path))
+    except Exception:  # it is no file of the system's, but in memory or in an archive
+        where = str(getattr(value, "name", ""))
     try:
         at: Any = value.tell()
     except (OSError, ValueError):
@@ -63,6 +62,24 @@ def _file(value: Any) -> list[Any]:
 def _not_compiled(value: Any) -> list[Any]:
     """The attributes of a model, but for what is compiled: it is made again."""
     return [one for one in vars(value).items() if one[0] not in COMPILED]
+
+
+def _arrow(array: tuple[Any, ...]) -> list[Any]:
+    """What an array of arrow is made of; that no value is missing may be said by bits, by a number, or not at all."""
+    kind, length, _, offset, buffers, children, dictionary = array
+    valid = buffers[0] if buffers else None
+    if valid is not None and _all_are_set(bytes(valid), offset, length):
+        valid = None
+    parts = [_arrow(one) for one in (*children, dictionary) if one is not None]
+    return [kind, length, offset, [_hashed(one) for one in (valid, *buffers[1:])], parts]
+
+
+def _hashed(buffer: Any) -> str:
+    return "" if buffer is None else hashlib.sha256(memoryview(buffer)).hexdigest()
+
+
+def _all_are_set(bits: bytes, start: int, count: int) -> bool:
+    return (int.from_bytes(bits, "little") >> start) & ((1 << count) - 1) == (1 << count) - 1
 
 
 def _sqlite(value: Any, digest: Digest) -> bytes:
@@ -132,10 +149,11 @@ HELD: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ("matplotlib.artist", "Artist", lambda artist: list(_artist(artist))),
     ("matplotlib.transforms", "TransformNode", lambda node: ADDRESS.sub("", repr(node))),
     ("matplotlib.cbook", "CallbackRegistry", lambda _: ""),  # which of the user's functions it holds is counted
-    ("PIL.ImagePalette", "ImagePalette", lambda one: [one.mode, one.rawmode, bytes(one.palette or b"")]),
+    ("PIL.ImagePalette", "ImagePalette", lambda one: [one.mode, one.rawmode, list(one.palette or b"")]),
     ("sklearn.utils", "Bunch", dict),  # of attributes it has none that pickle does not leave out
     ("scipy.spatial", "cKDTree", lambda tree: [tree.data, tree.leafsize, tree.boxsize]),  # the rest is made of that
     *((module, name, _not_compiled) for module, name in OF_STATE_SPACE),
+    ("pyarrow", "Array", lambda array: _arrow(array.__reduce__()[1][0])),
     ("pydantic", "TypeAdapter", lambda one: [one._type, one._config]),  # the rest is made of that
     ("logging", "Logger", logger),
     ("logging", "Handler", logger),

@@ -26,7 +26,7 @@ def make_class(metaclass: Any, name: str, bases: tuple[Any, ...], content: dict[
         content: What has to be there from the beginning, as its slots.
     """
     content = {sys.intern(key): value for key, value in content.items()}
-    notes = content.pop(NOTES, ())
+    notes = content.pop(NOTES) if type(content.get(NOTES)) is tuple else ()
     if metaclass.__name__ == "_TypedDictMeta":  # it wants the statement of the class, and makes another one of that
         plain = [dict if type(base) is metaclass else base for base in types.resolve_bases(bases)]
         return type.__new__(metaclass, name, tuple(dict.fromkeys(plain)), content)
@@ -44,7 +44,7 @@ def make_class(metaclass: Any, name: str, bases: tuple[Any, ...], content: dict[
         with _silenced(hooks[0]):
             made = maker.__new__(metaclass, name, resolved, content)
     library = next((one for one in hooks if not is_users(one)), None)
-    if library is not None and not (library is typing.Generic and NO_PARAMETERS in notes):
+    if library is not None and not (library.__module__ in OF_TYPING and NO_PARAMETERS in notes):
         vars(library)["__init_subclass__"].__get__(None, made)()
     return made
 
@@ -53,6 +53,7 @@ NOTES = ""
 """In the place of the name of an attribute: what else is known of a class."""
 USUAL_ORDER = "usual order"
 NO_PARAMETERS = "no parameters"
+OF_TYPING = ("typing", "typing_extensions")
 
 
 def notes_on(kind: type) -> dict[str, tuple[str, ...]]:
@@ -61,10 +62,17 @@ def notes_on(kind: type) -> dict[str, tuple[str, ...]]:
     It is that the `mro` of its metaclass, a cell's, gave the usual order, and that the hook of `typing.Generic` did not
     run, since that of a cell does not call it.
     """
-    order = _owner_of_order(type(kind)) is not None and type.mro(kind) == list(kind.__mro__)
-    bare = typing.Generic in kind.__mro__ and "__parameters__" not in vars(kind)
+    order = _owner_of_order(type(kind)) is not None and _is_in_usual_order(kind)
+    bare = "__parameters__" not in vars(kind) and any(one is typing.Generic for one in kind.__mro__)
     notes = (USUAL_ORDER,) * order + (NO_PARAMETERS,) * bare
     return {NOTES: notes} if notes else {}
+
+
+def _is_in_usual_order(kind: type) -> bool:
+    try:
+        return list(map(id, type.mro(kind))) == list(map(id, kind.__mro__))  # a metaclass may say what is equal
+    except TypeError:  # its bases have no such order
+        return False
 
 
 def _owner_of_order(metaclass: type) -> Any:

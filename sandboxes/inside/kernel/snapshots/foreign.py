@@ -106,13 +106,14 @@ def _reduce_array_type(kind: Any) -> Any:
     of = getattr(kind, "_type_", None)
     if of is None or of * kind._length_ is not kind:
         return None
-    return make_array_type, (of, kind._length_, kind.__module__)
+    return make_array_type, (of, kind._length_, getattr(kind, "__module__", None))
 
 
-def make_array_type(of: Any, length: int, module: str) -> Any:
+def make_array_type(of: Any, length: int, module: str | None) -> Any:
     """The type of arrays of so many, which is that of the module in which it was first made."""
     kind = of * length
-    kind.__module__ = module
+    if module is not None:
+        kind.__module__ = module
     return kind
 
 

@@ -99,20 +99,38 @@ def _with_cached(kind: type) -> Reduce | None:
     known = {one.name for one in vars(kind)["__attrs_attrs__"]} | OF_ATTRS
     slots = tuple(slot for slot in slots_of(kind) if slot[1] not in known)
 
-    def reduce(_pickler: Any, value: Any) -> Any:
-        cached = content_of(value, slots)
+    def reduce(pickler: Any, value: Any) -> Any:
+        cached = () if kind in pickler.reducers.asked else content_of(value, slots)
         if not cached:
             return NotImplemented
-        how, arguments, state, *_ = value.__reduce_ex__(4)
-        return how, arguments, (state, cached), None, None, fill_with_cached
+        reduced = value.__reduce_ex__(4)
+        if not isinstance(reduced, tuple) or len(reduced) < 3 or type(reduced[2]) is not dict:
+            return reduced  # it says so itself
+        pickler.reducers.not_asked.add(kind)
+        how, arguments, said, items, pairs = (*reduced, None, None)[:5]
+        return how, arguments, (_Said(value, said), cached), items, pairs, fill_with_cached
 
     return reduce if slots else None
 
 
-def fill_with_cached(value: Any, state: Any) -> None:
-    """Give an object its attributes as its class does, and what is in its slots besides."""
-    said, cached = state
+class _Said:
+    """Stands in a stream before what an object has cached, which may hash the object, and gives it its attributes."""
+
+    def __init__(self, value: Any, said: dict[str, Any]) -> None:
+        self._made_of = value, said
+
+    def __reduce__(self) -> Any:
+        return set_said, self._made_of
+
+
+def set_said(value: Any, said: dict[str, Any]) -> None:
+    """Give an object its attributes as its class does."""
     value.__setstate__(said)
+
+
+def fill_with_cached(value: Any, state: Any) -> None:
+    """Give it what is in its slots besides."""
+    _, cached = state
     set_slots(value, cached)
 
 
