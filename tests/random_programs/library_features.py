@@ -197,7 +197,7 @@ FRAMES: list[Feature] = [
 ]
 
 # `attr.s` gives its functions a copy of all variables that there are, which keeps alive what these held then and is no
-# part of a snapshot; weak references would tell (`docs/steps.md`). So it is emptied.
+# part of a snapshot; weak references would tell (`docs/restores.md`). So it is emptied.
 MODELS: list[Feature] = [
     feature(
         "fitted models",

@@ -22,7 +22,7 @@ class HardSession:
     named: tuple[str, ...] = ()
     """What may be lost, as long as the receipt names it."""
     known: tuple[str, ...] = ()
-    """Probes whose answers differ without a word; docs/steps.md has each of them."""
+    """Probes whose answers differ without a word; docs/restores.md has each of them."""
 
 
 def session(cells: str, probes: str, *, named: str = "", known: str = "") -> HardSession:
