@@ -33,6 +33,7 @@ TRULY_NAMED = {
     "modules loaded by path, from zips, by hooks, and files that are gone": {"zipped"},
     "a plug-in manager, signals and traits that are observed": {"sub"},
     "notebook: text taken apart": {"scan"},
+    "arrays with units that say how they are copied, values of one thread, rows of records": {"waits"},
     "what attrs caches in slots, protocols with hooks, and an order of classes": {"pool", "pooled", "spare"},
     "notebook: numbers of rarer kinds": {"sub"},
     "notebook: one object that must be asked beside others": {"cached", "held", "loader", "model"},

@@ -186,4 +186,36 @@ SESSIONS = {
         """,
         named="rows",
     ),
+    "arrays with units that say how they are copied, values of one thread, rows of records": session(
+        """
+        import numpy as np, threading, tenacity
+        class Quantity(np.ndarray):
+            def __new__(cls, values, unit=None): made = np.asarray(values, float).view(cls); made.unit = unit; made.log = []; return made
+            def __array_finalize__(self, other): self.unit = getattr(other, "unit", None); self.log = getattr(other, "log", [])
+            def __reduce__(self): how, arguments, state = super().__reduce__(); return how, arguments, (state, self.unit)
+            def __setstate__(self, state): super().__setstate__(state[0]); self.unit = state[1]
+        class Held(np.ndarray):
+            def __reduce__(self): how, arguments, state = super().__reduce__(); return how, arguments, state
+        # %%
+        v = Quantity([1.0, 2, 3], "m"); w = v[1:]; v.log.append("made"); table = {"tail": w}; plain = np.arange(4.0); seen = plain.view(Quantity); large = Quantity(np.arange(5_000.0), "s"); part = large[::2]
+        waits = np.arange(3.0).view(Held); waits.rows = (n for n in range(2)); rest = waits[1:]
+        local = threading.local(); local.rows = [1]; rows = local.rows; empty = threading.local(); spaces = {"a": local, "b": empty}
+        tries = tenacity.Retrying(stop=tenacity.stop_after_attempt(3), sleep=lambda s: None); calls = []
+        def flaky():
+            calls.append(1)
+            if len(calls) < 3: raise ValueError
+            return "ok"
+        first = tries(flaky)
+        record = np.zeros(3, [("id", "u4"), ("x", "f4")]); one = record[1]
+        """,
+        """
+        w[0] = 50.0 ;; v.tolist(), w.unit, w.log is v.log, table["tail"] is w, np.shares_memory(v, w)
+        plain[0] = 9.0; part[1] = -1.0 ;; seen.tolist(), large[:4].tolist(), part.unit, type(part).__name__
+        v *= 2 ;; w.tolist(), v.unit, v.log
+        rows.append(2) ;; local.rows, vars(empty), spaces["a"] is local, spaces["b"] is empty
+        first, tries.statistics["attempt_number"], len(calls)
+        record["x"][1] = 4.0 ;; one["x"], one.base is record
+        waits.tolist(), rest.tolist()
+        """,
+    ),
 }

@@ -15,6 +15,7 @@ from typing import Any
 
 from . import parts
 from .attributes import is_only_forbidden, with_hung
+from .classes import is_users
 from .memory import Held, Mapped, address
 from .singletons import CurrentSession, found, portable_path
 
@@ -99,7 +100,9 @@ def make_generator(base: Any, kind: Any, bits: Any) -> Any:
 
 
 def make_record(base: Any, offset: int, dtype: Any) -> Any:
-    """An item of the memory of a structured array."""
+    """An item of the memory of a structured array; that of a row keeps the array itself."""
+    if base.ndim == 1 and base.dtype == dtype and base.strides[0] > 0 and offset % base.strides[0] == 0:
+        return base[offset // base.strides[0]]
     return make_view(base, offset, (), (), dtype, bool(base.flags.writeable))[()]
 
 
@@ -233,11 +236,18 @@ def reduce_subclass(pickler: Any, array: Any) -> Any:
 
 
 def reduce_users(pickler: Any, array: Any) -> Any:
-    """A subclass of a cell or of a library: as the plain array, with its attributes, which NumPy's own way drops."""
+    """A subclass of a cell or of a library: as the plain array, with its attributes, which NumPy's own way drops.
+
+    A `__reduce__` of a cell's class, which adds these, would give an array with memory of its own.
+    """
     kind = type(array)
-    plain = kind.__reduce__ is sys.modules["numpy"].ndarray.__reduce__ or is_only_forbidden(kind)
-    if not plain or array.dtype.hasobject:
+    home = next(one for one in kind.__mro__ if "__reduce__" in vars(one))
+    says = is_users(home)
+    plain = says or home is sys.modules["numpy"].ndarray or is_only_forbidden(kind)
+    if not plain or array.dtype.hasobject or (says and kind in pickler.reducers.asked):
         return NotImplemented
+    if says:
+        pickler.reducers.not_asked.add(kind)
     return *reduce_subclass(pickler, array), dict(getattr(array, "__dict__", {})), None, None, set_attributes
 
 

@@ -1,11 +1,13 @@
-"""Context variables of cells, with their values in the session's context, and contexts.
+"""Context variables of cells, with their values in the session's context, contexts, and values of one thread.
 
 A variable of a library is named by the module that has it: one that was made anew would be another.
 """
 
 import contextlib
 import contextvars
+import gc
 import sys
+import threading
 from pickle import PicklingError
 from typing import Any, ClassVar
 
@@ -76,3 +78,39 @@ def fill_context(context: Any, state: Any) -> None:
 def refuse_token(_pickler: Any, _token: Any) -> Any:
     """What undoes a change of a context variable works in one context only."""
     raise PicklingError("a token of a context variable, which only the context that gave it takes back")
+
+
+def reduce_local(_pickler: Any, local: Any) -> Any:
+    """A `threading.local` with the values of the thread that cells run in."""
+    return threading.local, (), dict(values_of(local)) or None
+
+
+def values_of(local: Any) -> dict[str, Any]:
+    """What a `threading.local` has in the thread that cells run in.
+
+    Asked in another thread, as by a snapshot, it shows that one's values; what it refers to are those of all.
+
+    Raises:
+        PicklingError: several threads have values in it.
+    """
+    by_thread = [found for found in gc.get_referents(local) if type(found) is dict]
+    values = [space for found in by_thread for space in found.values() if space]
+    if len(values) > 1:
+        raise PicklingError("a threading.local with values of several threads")
+    return values[0] if values else {}
+
+
+def reduce_retrying(_pickler: Any, retrying: Any) -> Any:
+    """What tries again with tenacity, with what it has counted, which it keeps by thread."""
+    reduced = retrying.__reduce_ex__(4)
+    counted = values_of(retrying._local).get("statistics")
+    if counted is None or not isinstance(reduced, tuple) or len(reduced) < 3:
+        return reduced
+    return *reduced[:2], (reduced[2], counted), None, None, set_retrying
+
+
+def set_retrying(retrying: Any, state: Any) -> None:
+    """Give it its state, and what it has counted."""
+    said, counted = state
+    retrying.__setstate__(said)
+    retrying._local.statistics = counted
