@@ -194,6 +194,9 @@ SESSIONS = {
             def __array_finalize__(self, other): self.unit = getattr(other, "unit", None); self.log = getattr(other, "log", [])
             def __reduce__(self): how, arguments, state = super().__reduce__(); return how, arguments, (state, self.unit)
             def __setstate__(self, state): super().__setstate__(state[0]); self.unit = state[1]
+        class Slotted(np.ndarray):
+            __slots__ = ("unit", "seen")
+            def __array_finalize__(self, other): self.unit = getattr(other, "unit", None)
         class Held(np.ndarray):
             def __reduce__(self): how, arguments, state = super().__reduce__(); return how, arguments, state
         # %%
@@ -207,6 +210,7 @@ SESSIONS = {
             return "ok"
         first = tries(flaky)
         record = np.zeros(3, [("id", "u4"), ("x", "f4")]); one = record[1]
+        slotted = np.arange(3.0).view(Slotted); slotted.unit = "s"; slotted.seen = [1]; behind = slotted[1:]
         """,
         """
         w[0] = 50.0 ;; v.tolist(), w.unit, w.log is v.log, table["tail"] is w, np.shares_memory(v, w)
@@ -216,6 +220,7 @@ SESSIONS = {
         first, tries.statistics["attempt_number"], len(calls)
         record["x"][1] = 4.0 ;; one["x"], one.base is record
         waits.tolist(), rest.tolist()
+        behind[0] = 7.0 ;; slotted.tolist(), slotted.unit, behind.unit, slotted.seen, hasattr(behind, "seen")
         """,
     ),
 }

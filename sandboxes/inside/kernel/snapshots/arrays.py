@@ -13,7 +13,7 @@ from contextlib import suppress
 from pickle import PickleBuffer, PicklingError
 from typing import Any
 
-from . import parts
+from . import instances, parts
 from .attributes import is_only_forbidden, with_hung
 from .classes import is_users
 from .memory import Held, Mapped, address
@@ -248,7 +248,17 @@ def reduce_users(pickler: Any, array: Any) -> Any:
         return NotImplemented
     if says:
         pickler.reducers.not_asked.add(kind)
-    return *reduce_subclass(pickler, array), dict(getattr(array, "__dict__", {})), None, None, set_attributes
+    made, named = reduce_subclass(pickler, array), dict(getattr(array, "__dict__", {}))
+    if slots := instances.slots_of(kind):
+        return *made, (named, instances.content_of(array, tuple(slots))), None, None, set_with_slots
+    return *made, named, None, None, set_attributes
+
+
+def set_with_slots(array: Any, state: Any) -> None:
+    """Give an array the attributes that it had, and what was in its slots."""
+    named, slots = state
+    set_attributes(array, named)
+    instances.set_slots(array, slots)
 
 
 def set_attributes(array: Any, state: Any) -> None:
