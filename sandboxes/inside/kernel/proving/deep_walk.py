@@ -42,7 +42,7 @@ HELD_OBJECTS = 20_000
 ARRAYS = 2_000
 """Arrays of which it is found out which lie in the same memory."""
 LEFT_OUT = frozenset({"_abc_impl", "__abstractmethods__", "__doc__", "__slotnames__", "__static_attributes__"})
-OF_LIBRARIES = frozenset({"manager", "parent"})
+OF_LOGGERS = frozenset({"manager", "parent"})
 """What logging has in a logger, and all others hang on."""
 BUILTINS = vars(builtins)
 """What a dict has under `__builtins__` once code has run with it as its variables."""
@@ -188,7 +188,7 @@ class DeepWalk(Walk):
             found = self._reduced_by_base(value, kind)
         parts.append(found or b"")
         for name, item in sorted(attributes(value, kind).items()):
-            if found is not None and (name.startswith("_") or name in OF_LIBRARIES or _is_drawn(value, name)):
+            if found is not None and (name.startswith("_") or name in OF_LOGGERS or _is_drawn(value, name)):
                 continue  # a library's own
             parts += [name.encode("utf-8", "surrogatepass"), self.digest(item)]
         return _hash("object", *parts)

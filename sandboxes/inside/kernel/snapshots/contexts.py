@@ -103,7 +103,9 @@ def values_of(local: Any) -> dict[str, Any]:
 def reduce_retrying(_pickler: Any, retrying: Any) -> Any:
     """What tries again with tenacity, with what it has counted, which it keeps by thread."""
     reduced = retrying.__reduce_ex__(4)
-    counted = values_of(retrying._local).get("statistics")
+    counted = None
+    with contextlib.suppress(PicklingError):  # several threads have counted: it comes back without
+        counted = values_of(retrying._local).get("statistics")
     if counted is None or not isinstance(reduced, tuple) or len(reduced) < 3:
         return reduced
     return *reduced[:2], (reduced[2], counted), None, None, set_retrying
