@@ -282,4 +282,27 @@ SESSIONS = {
         """,
         named="lg",
     ),
+    "models of pydantic that wait for what they name": session(
+        """
+        from pydantic import BaseModel, ValidationError
+        Late = type("Late", (BaseModel,), {"__annotations__": {"z": "Unknown"}, "__module__": __name__})
+        class Early(BaseModel):
+            z: "Unknown2"
+            n: int = 1
+        class Ready(BaseModel):
+            n: int = 1
+        class Base:
+            __note__ = None
+        class Derived(Base):
+            __note__ = None
+        """,
+        """
+        Late.__pydantic_complete__, Early.__pydantic_complete__, Ready.__pydantic_complete__, "__signature__" in vars(Early)
+        Early(z=1)
+        Late.model_rebuild(_types_namespace={"Unknown": int}), Late(z="4").z, Late.__pydantic_complete__
+        Unknown2 = int ;; Early(z="4").z, Early.model_json_schema()["required"], Early(z=1).n
+        Ready(n="3").n, Ready.model_rebuild()
+        Base.__note__ = 1 ;; Derived.__note__
+        """,
+    ),
 }

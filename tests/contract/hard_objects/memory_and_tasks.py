@@ -223,4 +223,30 @@ SESSIONS = {
         behind[0] = 7.0 ;; slotted.tolist(), slotted.unit, behind.unit, slotted.seen, hasattr(behind, "seen")
         """,
     ),
+    "bases of views of arrays of other classes, of records and of objects": session(
+        """
+        import numpy as np
+        class Gauge(np.ndarray):
+            def __new__(cls, data, unit): o = np.asarray(data, float).view(cls); o.unit = unit; return o
+            def __array_finalize__(self, o): self.unit = getattr(o, "unit", None)
+        # %%
+        g = Gauge([1, 2, 3, 4.0], "bar"); gs = g[1:3]; back = g[::-1]; two = Gauge(np.arange(6.0).reshape(2, 3).T, "x"); row = two[1]; cell = gs[:1]
+        rec = np.zeros(3, [("name", "U5"), ("pop", "i4"), ("day", "M8[D]")]); ra = rec.view(np.recarray); col = ra["pop"]; days = rec["day"].view(Gauge)
+        mat = np.matrix([[1, 2], [3, 4]]); mrow = mat[0]; tmat = mat.T; frozen = g[:2]; frozen.flags.writeable = False
+        late = np.array(["2020-01-01", "2020-01-02"], "M8[D]").view(Gauge); l1 = late[1:]; plain = np.arange(4.0); seen = plain.view(Gauge)
+        obj = np.array([[1], [2, 3], None, "x"], object); al = obj[::2]; table = obj.reshape(2, 2); column = table[::-1, 1:]; turned = table.T
+        """,
+        """
+        gs.base is g, back.base is g, row.base is two, cell.base is g, seen.base is plain
+        gs[0] = 50 ;; g, back, cell, frozen, gs.unit, type(g.base).__name__
+        ra.base is rec, type(ra).__name__, days.base is rec, l1.base is late, l1[0]
+        ra.pop[0] = 7 ;; rec["pop"].tolist(), col.tolist()
+        mrow.base is mat, tmat.base is mat
+        tmat[0, 1] = 9 ;; mat.tolist(), mrow.tolist()
+        frozen.flags.writeable, frozen.base is g, g.flags.writeable
+        row[0] = -1 ;; two.tolist(), row.strides, two.flags.f_contiguous
+        al.base is obj, table.base is obj, turned.base is obj, al[0] is obj[0]
+        table[1, 1] = "y"; al[1] = 5 ;; obj.tolist(), column.tolist(), turned.tolist()
+        """,
+    ),
 }

@@ -204,4 +204,30 @@ SESSIONS = {
         warnings.simplefilter("always"); warnings.warn("heard") ;; "heard" in out.getvalue()
         """,
     ),
+    "codecs, dialects that are gone, contexts of decimals, offsets that are shared, no bytecode": session(
+        """
+        import codecs, contextvars, csv, decimal, sys, os, pathlib, datetime as dt, dateutil.tz as dtz
+        from decimal import Decimal as D
+        def flip(text, errors="strict"): return text[::-1].encode(errors=errors), len(text)
+        def unflip(data, errors="strict"): return bytes(data).decode(errors=errors)[::-1], len(data)
+        def look(name): return codecs.CodecInfo(flip, unflip, name="flip") if name == "flip" else None
+        codecs.register(look); csv.unregister_dialect("excel-tab"); codecs.register(gone := lambda name: None); codecs.unregister(gone)
+        # %%
+        desk = contextvars.ContextVar("desk"); desk.set("rates"); decimal.getcontext().prec = 12; cur = decimal.getcontext(); snap = contextvars.copy_context()
+        with decimal.localcontext() as inner:
+            inner.prec = 4; four = contextvars.copy_context()
+        empty = contextvars.Context(); fixed = dtz.tzoffset("X", 3600); same = dtz.tzoffset("X", 3600); when = dt.datetime(2024, 1, 1, tzinfo=fixed); own = dtz.tzoffset.instance("X", 3600)
+        sys.dont_write_bytecode = True; os.makedirs("kit"); sys.path.insert(0, os.getcwd()); pathlib.Path("kit/__init__.py").write_text("rates = {}"); import kit
+        """,
+        """
+        "abc".encode("flip"), b"xyz".decode("flip"), codecs.lookup("flip").name
+        codecs.unregister(look) ;; "abc".encode("flip")
+        sorted(csv.list_dialects())
+        snap.run(lambda: D(1) / D(3)), four.run(lambda: D(1) / D(3)), D(1) / D(3), empty.run(lambda: D(1) / D(3)), len(snap), snap[desk]
+        snap.run(decimal.getcontext) is cur, four.run(decimal.getcontext) is inner, four.run(decimal.getcontext).prec
+        cur.prec = 5 ;; snap.run(lambda: D(1) / D(3)), D(1) / D(3)
+        fixed is dtz.tzoffset("X", 3600), fixed is same, when.tzinfo is fixed, own is fixed, own == fixed
+        sys.dont_write_bytecode, os.listdir("kit"), kit.rates
+        """,
+    ),
 }

@@ -7,6 +7,7 @@ bytearray), an offset and strides. Nothing of a large array goes through the str
 import array as standard
 import ctypes
 import gc
+import math
 import os
 import sys
 from contextlib import suppress
@@ -226,13 +227,41 @@ def make_ufunc(inner: Any, inputs: int, outputs: int, *identity: Any) -> Any:
 
 
 def reduce_subclass(pickler: Any, array: Any) -> Any:
-    """`numpy.matrix`, `numpy.recarray` and the like: the plain array, seen as one of them."""
+    """`numpy.matrix`, `numpy.recarray` and the like: the plain array, seen as one of them, or a part of its base."""
     numpy = sys.modules["numpy"]
+    if (part := _part_of_base(array)) is not None:
+        return part
     plain = array.view(numpy.ndarray)
     if root_of(array) is array:  # the view's root would be this very array again
         plain = copy_of(plain)
         plain.flags.writeable = array.flags.writeable
     return make_subclass, (plain, type(array), array.dtype)
+
+
+def _part_of_base(array: Any) -> Any:
+    """How an array is made of the array that it says is its base; None where that is not all there is to it."""
+    numpy, base = sys.modules["numpy"], array.base
+    if not isinstance(base, numpy.ndarray) or isinstance(base, numpy.memmap) or array.dtype.hasobject:
+        return None
+    root = root_of(array)
+    if root is array or base.dtype.hasobject or is_owner(root) or is_foreign(root) or dense_order(base) is None:
+        return None
+    (low, high), (first, last) = _bounds(array), _bounds(base)
+    writeable = bool(array.flags.writeable)
+    if low < first or last < high or not array.size or (writeable and not base.flags.writeable):
+        return None
+    offset = array.__array_interface__["data"][0] - first
+    return make_part, (base, type(array), offset, array.shape, array.strides, array.dtype, writeable)
+
+
+def make_part(base: Any, kind: Any, offset: int, shape: Any, strides: Any, dtype: Any, writeable: bool) -> Any:
+    """A part of the memory of an array, seen as a subclass, which has that array for its base."""
+    import numpy
+
+    try:
+        return _sealed(numpy.ndarray.__new__(kind, shape, dtype, base, offset, strides), writeable)
+    except (ValueError, TypeError, BufferError):  # times are in no buffer, and of others it must lie in C's order
+        return make_subclass(make_view(base, offset, shape, strides, dtype, writeable), kind, dtype)
 
 
 def reduce_users(pickler: Any, array: Any) -> Any:
@@ -345,8 +374,53 @@ def _view(root: Any, offset: int, shape: Any, strides: Any, dtype: Any) -> Any:
     order = dense_order(plain)
     flat = plain.transpose(order).reshape(-1)
     if dtype.hasobject:
-        return numpy.lib.stride_tricks.as_strided(flat[offset // flat.itemsize :], shape, strides)
+        rest = flat[offset // flat.itemsize :]
+        for part in (_reshaped(rest, shape, strides), _indexed(plain, offset, shape, strides)):
+            if part is not None:
+                return part
+        return numpy.lib.stride_tricks.as_strided(rest, shape, strides)
     return numpy.ndarray(shape, dtype, flat.view("u1"), offset, strides)
+
+
+def _reshaped(flat: Any, shape: Any, strides: Any) -> Any:
+    """The items that a flat array begins with, in axes without gaps between; None if there are gaps."""
+    order = sorted(range(len(shape)), key=lambda axis: -strides[axis])
+    if math.prod(shape) > flat.size:
+        return None
+    found = flat[: math.prod(shape)].reshape([shape[axis] for axis in order])
+    found = found.transpose([order.index(axis) for axis in range(len(shape))])
+    return found if found.strides == tuple(strides) else None
+
+
+def _indexed(root: Any, offset: int, shape: Any, strides: Any) -> Any:
+    """A view of an array as indexing it gives one, so that this is its base; None if no indexing gives it."""
+    first: dict[int, int] = {}
+    for axis in sorted(range(root.ndim), key=lambda one: -root.strides[one]):
+        first[axis], offset = divmod(offset, root.strides[axis]) if root.strides[axis] else (0, offset)
+    index: list[Any] = [first[axis] for axis in range(root.ndim)]
+    of_view: dict[int, int] = {}
+    for axis, (size, stride) in enumerate(zip(shape, strides, strict=True)):
+        if size == 1:
+            continue
+        fitting = [one for one in range(root.ndim) if one not in of_view and stride and stride % root.strides[one] == 0]
+        if not fitting:
+            return None
+        taken = max(fitting, key=lambda one: root.strides[one])
+        step = stride // root.strides[taken]
+        last = first[taken] + (size - 1) * step
+        if not 0 <= last < root.shape[taken]:
+            return None
+        end = last + (1 if step > 0 else -1)
+        index[taken], of_view[taken] = slice(first[taken], end if end >= 0 else None, step), axis
+    if not all(0 <= first[axis] < root.shape[axis] for axis in first):
+        return None
+    order = [of_view[axis] for axis in sorted(of_view)]
+    found = root[(*index, ...)].transpose([order.index(axis) for axis in sorted(order)])
+    found = found[(*(None if size == 1 else slice(None) for size in shape), ...)]
+    same = found.shape == tuple(shape) and all(
+        size == 1 or mine == theirs for size, mine, theirs in zip(shape, found.strides, strides, strict=True)
+    )
+    return found if same else None
 
 
 def _sealed(array: Any, writeable: bool) -> Any:

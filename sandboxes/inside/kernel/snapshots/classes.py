@@ -183,7 +183,10 @@ def as_defined(kind: type, state: dict[str, Any]) -> dict[str, Any]:
     own = {
         name: value
         for name, value in vars(kind).items()
-        if name in state or not (name[:2] == "__" and name[-2:] == "__") or isinstance(value, DEFINED)
+        if name in state
+        or not (name[:2] == "__" and name[-2:] == "__")
+        or isinstance(value, DEFINED)
+        or _is_note(name, value)
     }
     slots = set(getattr(kind, "__slots__", ())) if "__slots__" in vars(kind) else set()
     inherited = [vars(base) for base in kind.__mro__[1:]]
@@ -196,6 +199,11 @@ def as_defined(kind: type, state: dict[str, Any]) -> dict[str, Any]:
     if FIRST_LINE in made:
         made[FIRST_LINE] = made.pop(FIRST_LINE)
     return made
+
+
+def _is_note(name: str, value: Any) -> bool:
+    """Whether a library has noted it, which may be what its base has, too: pydantic that a model is not complete."""
+    return type(value) in PLAIN and name != "__slots__" and not hasattr(type, name)
 
 
 def methods_first(kind: type, state: dict[str, Any]) -> dict[str, Any]:

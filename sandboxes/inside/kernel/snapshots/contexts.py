@@ -5,6 +5,7 @@ A variable of a library is named by the module that has it: one that was made an
 
 import contextlib
 import contextvars
+import functools
 import gc
 import sys
 import threading
@@ -43,6 +44,8 @@ def reduce_variable(_pickler: Any, variable: Any) -> Any:
     module, name = _place(variable)
     if module:
         return find_sentinel, (module, name)
+    if variable is variable_of_decimal():
+        return variable_of_decimal, ()
     nothing: Any = object()
     default: tuple[Any, ...] = ()
     with contextlib.suppress(LookupError):  # it has none
@@ -51,6 +54,16 @@ def reduce_variable(_pickler: Any, variable: Any) -> Any:
     if value is nothing:
         return make_variable, (variable.name, *default)
     return make_variable, (variable.name, *default), (value,), None, None, set_variable
+
+
+@functools.cache
+def variable_of_decimal() -> Any:
+    """The variable that holds the context of decimal numbers; it is in compiled code, without a name in a module."""
+    import decimal
+
+    context = contextvars.Context()
+    context.run(decimal.getcontext)
+    return next((variable for variable in context if variable.name == "decimal_context"), None)
 
 
 def make_variable(name: str, *default: Any) -> Any:

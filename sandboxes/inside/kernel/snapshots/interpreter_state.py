@@ -57,6 +57,7 @@ def early(start: StartState) -> dict[str, Any]:
         ],
         "off_path": [entry for entry in start.path if entry not in sys.path],
         "recursion": sys.getrecursionlimit() if sys.getrecursionlimit() != start.recursion else 0,
+        "no_bytecode": sys.dont_write_bytecode,
     }
 
 
@@ -74,6 +75,7 @@ def restore_early_state(before: dict[str, Any]) -> None:
     for entry in before.get("off_path", ()):  # earlier snapshots do not have it
         while entry in sys.path:
             sys.path.remove(entry)
+    sys.dont_write_bytecode = before.get("no_bytecode", sys.dont_write_bytecode)  # earlier snapshots do not have it
     if before["recursion"]:
         sys.setrecursionlimit(before["recursion"])
 

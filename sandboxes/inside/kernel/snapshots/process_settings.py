@@ -127,13 +127,16 @@ def _csv() -> Any:
         for one in library.list_dialects()
         if one not in DIALECTS
     }
-    return None if limit == 131_072 and not dialects else (limit, dialects)
+    gone = DIALECTS.difference(library.list_dialects())
+    return None if limit == 131_072 and not dialects and not gone else (limit, dialects, gone)
 
 
 def _set_csv(before: Any) -> None:
     sys.modules["csv"].field_size_limit(before[0])
     for name, settings in before[1].items():
         sys.modules["csv"].register_dialect(name, **settings)
+    for name in before[2] if len(before) > 2 else ():  # earlier snapshots do not have it
+        sys.modules["csv"].unregister_dialect(name)
 
 
 def _tempdir() -> Any:

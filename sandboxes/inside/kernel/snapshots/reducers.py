@@ -169,6 +169,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("pytz", "BaseTzInfo", tables.reduce_timezone),
     ("dateutil.tz", "tzfile", tables.reduce_shared_zone),
     ("dateutil.tz", "tzstr", tables.reduce_shared_zone),
+    ("dateutil.tz", "tzoffset", tables.reduce_shared_offset),
     ("PIL.Image", "Image", pictures.reduce_picture),
     ("PIL.ImageDraw", "ImageDraw", pictures.reduce_drawing),
     ("PIL.ImageFont", "FreeTypeFont", pictures.reduce_font),

@@ -1,7 +1,9 @@
 """Registers of libraries: what cells have put into them is kept, by rules on what is theirs."""
 
+import codecs
 import collections.abc
 import functools
+import gc
 import operator
 import os
 import sys
@@ -382,6 +384,30 @@ def _set_zone_files(before: Any) -> None:
     sys.modules["zoneinfo"].reset_tzpath(before)
 
 
+@functools.cache
+def _search_path() -> Any:
+    """Python's own list of the functions that look for codecs, which only the collector of garbage knows.
+
+    It is looked for before this process is forked, when there is little to go through.
+    """
+    import encodings
+
+    known = [one for one in gc.get_referrers(encodings.search_function) if type(one) is list]
+    return (known[0], len(known[0])) if len(known) == 1 else ([], 0)
+
+
+def _codecs() -> Any:
+    functions, before = _search_path()
+    return [one for one in functions[before:] if is_of_cell(one)] or None
+
+
+def _set_codecs(before: Any) -> None:
+    for function in before:
+        codecs.register(function)
+
+
+_search_path()
+
 KEPT: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "virtual subclasses": ("_abc", _virtual_subclasses, _register_again),
     "reducers of copyreg": ("copyreg", _reducers, _set_reducers),
@@ -397,6 +423,7 @@ KEPT: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "generic models of pydantic": ("pydantic._internal._generics", _models, _set_models),
     "extensions of copyreg": ("copyreg", _extensions, _set_extensions),
     "domains of gettext": ("gettext", _domains, _set_domains),
+    "codecs": ("codecs", _codecs, _set_codecs),
     "folders of time zones": ("zoneinfo._tzpath", _zone_files, _set_zone_files),
     **library_registers.OF_LIBRARIES,
 }

@@ -190,6 +190,13 @@ def reduce_shared_zone(pickler: Any, zone: Any) -> Any:
     return (find_zone, (name,)) if name is not None and library.gettz(name) is zone else NotImplemented
 
 
+def reduce_shared_offset(pickler: Any, zone: Any) -> Any:
+    """A time zone of one offset, which dateutil gives to all who ask for that offset under that name."""
+    kind, arguments = type(zone), (zone._name, zone._offset)
+    shared = kind.__module__.startswith("dateutil.") and kind(*arguments) is zone
+    return (kind, arguments) if shared else NotImplemented
+
+
 def find_zone(name: Any) -> Any:
     """The time zone that dateutil gives for a name.
 

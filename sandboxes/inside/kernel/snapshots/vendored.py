@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 NAME = "stepwell_kernel.cloudpickle"
+COMPLETE, SIGNATURE = "__pydantic_complete__", "__signature__"
+"""What a model of pydantic has: whether all that its fields name is there, and from then on its signature."""
 
 
 class CloudpickleLocation:
@@ -128,6 +130,8 @@ def _set_without_hooks(module: Any) -> None:
 
     def fill(kind: Any, state: Any) -> Any:
         attributes, slots = state
+        if attributes.get(COMPLETE) is False and SIGNATURE not in attributes and SIGNATURE in vars(kind):
+            delattr(kind, SIGNATURE)
         registered = attributes.get("_abc_impl")
         if registered is not None:
             attributes = {name: value for name, value in attributes.items() if name != "_abc_impl"}
