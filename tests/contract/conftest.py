@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import textwrap
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -95,16 +96,51 @@ ASKED_OF_DOCKER = "test_variables_persist_between_cells"
 """Of what cells are: its sandboxes have the bridge that Daytona's have, and each takes a second of computing."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave most of what is asked of every kind to `make test-slow`, but for one kind."""
+OF_BOTH = ("test_sandbox_cells.py", "test_sandbox_files.py", "test_sandbox_life.py", "test_sandbox_reach.py")
+"""What the machines of bridged sandboxes do themselves."""
+ALL_KINDS = os.environ.get("STEPWELL_TEST_KINDS") == "all"
+LAST = "test_snapshots_hard_objects.py"
+"""Hundreds of sessions of one kind: they come last, so that a run whose time ends leaves out some of them alone."""
+TURN = int(os.environ.get("STEPWELL_TESTS_TURN", "0"))
+"""With which of them to begin; another in each run, so that others are left out."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave most of what is asked of every kind to `make test-slow`, but for one kind; the longest list comes last."""
     others = {*LEVELS, DAYTONA, DOCKER, REAL} - {QUICK}
-    for item in items:
-        if not isinstance(item, pytest.Function) or item.path.parent != HERE or not hasattr(item, "callspec"):
-            continue
+    asked = [item for item in items if isinstance(item, pytest.Function) and item.path.parent == HERE]
+    asked = [item for item in asked if hasattr(item, "callspec")]
+    if not ALL_KINDS and (left_out := asked_of_daytona_alone(asked)):
+        config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
+        asked = [item for item in asked if item not in gone]
+    last = [item for item in items if item.path.name == LAST]
+    first = TURN % len(last) if last else 0
+    items[:] = [item for item in items if item.path.name != LAST] + last[first:] + last[:first]
+    for item in asked:
         of_all = item.path.name == ASKED_OF_ALL
         left = others if not of_all else set() if item.originalname == ASKED_OF_DOCKER else {DOCKER}
         if left.intersection(map(str, item.callspec.params.values())):
             item.add_marker("slow")
+
+
+def asked_of_daytona_alone(asked: list[pytest.Function]) -> list[pytest.Function]:
+    """The tests that containers are not asked: half of those that are asked of Daytona, chosen by their names.
+
+    All but the machine is the same code in both, and a test in containers takes three times as long.
+    `STEPWELL_TEST_KINDS=all` has them asked everything.
+    """
+    kinds: dict[tuple[Path, str], dict[str, list[pytest.Function]]] = {}
+    for item in asked:
+        for kind in {DAYTONA, DOCKER}.intersection(map(str, item.callspec.params.values())):
+            kinds.setdefault((item.path, item.originalname), {}).setdefault(kind, []).append(item)
+    return [
+        item
+        for (path, name), found in kinds.items()
+        if len(found) > 1 and path.name not in OF_BOTH and zlib.crc32(name.encode()) % 2
+        for item in found[DOCKER]
+    ]
 
 
 def in_the_real_one() -> Options:
