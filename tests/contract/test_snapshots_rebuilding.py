@@ -242,7 +242,7 @@ async def test_a_rebuild_that_hangs_is_broken_off(thread: Thread) -> None:
     once = str(thread.folder / "once")
     await thread.cell(f"import os, time\nif os.path.exists({once!r}): time.sleep(60)\ngen = (i for i in 'a')")
     await thread.cell(f"open({once!r}, 'x'); keep = [1]")
-    receipt = await thread.come_back(limit=1.0)
+    receipt = await thread.come_back(limit=10.0)  # on a busy machine the cell itself takes seconds
     assert receipt.rebuilt == {}
     assert "cell 1 failed when it ran again: it took too long" in reason(receipt, "gen")
     assert await thread.cell("print(keep)") == "[1]\n"

@@ -1,7 +1,7 @@
 """Runs all attacks at one level, as the user that starts it, and says which got through and how.
 
 Run as a program: it is given a folder and a level, and prints one JSON object: for each attack by name a list of what
-it got (empty: nothing), or `{"unavailable": why}`.
+it got (empty: nothing), and which did not end in time, or `{"unavailable": why}`.
 """
 
 import asyncio
@@ -45,6 +45,8 @@ SETTLE = 10.0
 HONEST = {"MemoryError", "KeyboardInterrupt", "RecursionError", "SystemExit"}
 """How an attack may fail, beside `OSError` and its kinds. Anything else is a mistake in the attack itself, which then
 proves nothing."""
+LATE = "did not end in time"
+"""The name of no attack: under it stand those of which that is so."""
 REFUSED = "What the session said cannot be used: "
 """How the host begins to say that it did not read the last word of a cell; such a cell has ended as it should."""
 
@@ -63,6 +65,8 @@ class Driver:
         """Held while an attack is tried whose effect on the host itself is looked at, and while it is looked at."""
         self._free = asyncio.Semaphore(AT_ONCE)
         self.found: dict[str, list[str]] = {}
+        self.late: list[str] = []
+        """Those whose cell did not end in its time: what they would have got is not known."""
 
     async def run(self, chosen: list[Attack]) -> None:
         """Try them all."""
@@ -127,6 +131,8 @@ class Driver:
             return ["the host waits for ever"]
         except SandboxError as error:
             return [f"broken: it did not even run ({error})"]
+        if result.status == "timeout":
+            self.late.append(attack.name)
         got += self._said(result)
         if attack.then:
             step: Callable[[Attack, Sandbox, CellResult], Awaitable[list[str]]] = getattr(self, f"then_{attack.then}")
@@ -318,7 +324,7 @@ async def drive(base: Path, level: str, chosen: list[Attack]) -> dict[str, list[
         if not driver.found:
             return {"unavailable": str(error)}
         raise
-    return driver.found
+    return {**driver.found, LATE: driver.late}
 
 
 def main() -> None:

@@ -243,7 +243,7 @@ SESSIONS = {
             while (item := inbox.get()) is not None: out.append(item * scale); inbox.task_done()
         scale = 3; worker = threading.Thread(target=consume, daemon=True, name="consumer"); worker.start(); inbox.put(2); inbox.join()
         now = [0]; sc = sched.scheduler(lambda: now[0], lambda d: now.__setitem__(0, now[0] + d)); fired = []; ev = sc.enter(10, 1, fired.append, ("ten",)); sc.enter(5, 1, fired.append, argument=("five",))
-        ran = []; atexit.register(ran.append, "bye"); cond = threading.Condition(); results = {}; pool = cf.ThreadPoolExecutor(2); gate = threading.Event(); waiting = pool.submit(gate.wait, 60); done = pool.submit(pow, 2, 5); done.result(); late = threading.Timer(3600, fired.append, ["timer"]); late.daemon = True; late.start()
+        ran = []; atexit.register(ran.append, "bye"); cond = threading.Condition(); results = {}; pool = cf.ThreadPoolExecutor(2); gate = threading.Event(); waiting = pool.submit(gate.wait, 60); done = pool.submit(pow, 2, 5); done.result(); late = threading.Timer(3600, fired.append, ["timer"]); late.daemon, late.name = True, "a timer"; late.start()
         """,
         """
         out, worker.is_alive(), worker.name, worker.daemon
@@ -253,7 +253,7 @@ SESSIONS = {
         gate.set(); r = waiting.result(timeout=3) ;; r, waiting.done()
         late.cancel() ;; late.finished.is_set(), ran
         """,
-        named="3 consumer done gate inbox late pool waiting worker",
+        named="consumer done gate inbox late pool timer waiting worker",
     ),
     "secrets, tokens and keys that encrypt a column": session(
         """
