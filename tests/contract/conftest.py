@@ -98,10 +98,10 @@ ASKED_OF_DOCKER = "test_variables_persist_between_cells"
 
 OF_BOTH = ("test_sandbox_cells.py", "test_sandbox_files.py", "test_sandbox_life.py", "test_sandbox_reach.py")
 """What the machines of bridged sandboxes do themselves."""
-ALL_KINDS = os.environ.get("STEPWELL_TEST_KINDS") == "all"
+ALL_KINDS = os.environ.get("TESTS_KINDS") == "all"
 LAST = "test_snapshots_hard_objects.py"
 """Hundreds of sessions of one kind: they come last, so that a run whose time ends leaves out some of them alone."""
-TURN = int(os.environ.get("STEPWELL_TESTS_TURN", "0"))
+TURN = int(os.environ.get("TESTS_TURN", "0"))
 """With which of them to begin; another in each run, so that others are left out."""
 
 
@@ -129,7 +129,7 @@ def asked_of_daytona_alone(asked: list[pytest.Function]) -> list[pytest.Function
     """The tests that containers are not asked: half of those that are asked of Daytona, chosen by their names.
 
     All but the machine is the same code in both, and a test in containers takes three times as long.
-    `STEPWELL_TEST_KINDS=all` has them asked everything.
+    `TESTS_KINDS=all` has them asked everything.
     """
     kinds: dict[tuple[Path, str], dict[str, list[pytest.Function]]] = {}
     for item in asked:

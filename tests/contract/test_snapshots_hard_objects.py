@@ -42,7 +42,7 @@ TRULY_NAMED = {
 }
 """What a proof names beside what the snapshot does, all of it true: cells make it again, or it is not as it was."""
 
-UNTIL = float(os.environ.get("STEPWELL_TESTS_UNTIL", "inf"))
+UNTIL = float(os.environ.get("TESTS_UNTIL", "inf"))
 """Seconds since 1970 after which no further session is begun: on a slow machine all of them take longer than CI may."""
 
 ASK = """
