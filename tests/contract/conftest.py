@@ -126,7 +126,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def asked_of_daytona_alone(asked: list[pytest.Function]) -> list[pytest.Function]:
-    """The tests that containers are not asked: half of those that are asked of Daytona, chosen by their names.
+    """The tests that containers are not asked: half of those that are asked of Daytona, the other half in turn.
 
     All but the machine is the same code in both, and a test in containers takes three times as long.
     `TESTS_KINDS=all` has them asked everything.
@@ -138,7 +138,7 @@ def asked_of_daytona_alone(asked: list[pytest.Function]) -> list[pytest.Function
     return [
         item
         for (path, name), found in kinds.items()
-        if len(found) > 1 and path.name not in OF_BOTH and zlib.crc32(name.encode()) % 2
+        if len(found) > 1 and path.name not in OF_BOTH and zlib.crc32(name.encode()) % 2 == TURN % 2
         for item in found[DOCKER]
     ]
 

@@ -229,7 +229,14 @@ SESSIONS = {
         class Gauge(np.ndarray):
             def __new__(cls, data, unit): o = np.asarray(data, float).view(cls); o.unit = unit; return o
             def __array_finalize__(self, o): self.unit = getattr(o, "unit", None)
+        class Strict(np.ndarray):
+            def __array_finalize__(self, o): self.n = o.size
+        class Sourced(np.ndarray):
+            pass
         # %%
+        line = np.arange(5.0); strict = line.view(Strict); strict2 = strict[2:4]
+        sourced = line.view(Sourced); sourced.rows = (n for n in range(2)); win = sourced[1:3]; hidden = np.arange(5.0).view(Sourced); hidden.rows = (n for n in range(2)); kept = hidden[1:3]; del hidden
+        masked = np.ma.array(np.matrix([[1, 2], [3, 4]])); masked2 = np.ma.array(masked, mask=[[0, 1], [0, 0]]); masked3 = masked.view(); data = masked3.data
         g = Gauge([1, 2, 3, 4.0], "bar"); gs = g[1:3]; back = g[::-1]; two = Gauge(np.arange(6.0).reshape(2, 3).T, "x"); row = two[1]; cell = gs[:1]
         rec = np.zeros(3, [("name", "U5"), ("pop", "i4"), ("day", "M8[D]")]); ra = rec.view(np.recarray); col = ra["pop"]; days = rec["day"].view(Gauge)
         mat = np.matrix([[1, 2], [3, 4]]); mrow = mat[0]; tmat = mat.T; frozen = g[:2]; frozen.flags.writeable = False
@@ -247,6 +254,9 @@ SESSIONS = {
         row[0] = -1 ;; two.tolist(), row.strides, two.flags.f_contiguous
         al.base is obj, table.base is obj, turned.base is obj, al[0] is obj[0]
         table[1, 1] = "y"; al[1] = 5 ;; obj.tolist(), column.tolist(), turned.tolist()
+        line[2] = 9 ;; strict.tolist(), strict2.tolist(), strict2.n, win.tolist(), kept.tolist(), type(kept).__name__
+        masked[0, 0] = 7 ;; masked2, masked3, data, type(masked2.data).__name__
         """,
+        named="sourced",
     ),
 }

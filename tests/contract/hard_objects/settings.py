@@ -217,12 +217,20 @@ SESSIONS = {
         with decimal.localcontext() as inner:
             inner.prec = 4; four = contextvars.copy_context()
         empty = contextvars.Context(); fixed = dtz.tzoffset("X", 3600); same = dtz.tzoffset("X", 3600); when = dt.datetime(2024, 1, 1, tzinfo=fixed); own = dtz.tzoffset.instance("X", 3600)
-        sys.dont_write_bytecode = True; os.makedirs("kit"); sys.path.insert(0, os.getcwd()); pathlib.Path("kit/__init__.py").write_text("rates = {}"); import kit
+        labelled = dtz.tzoffset("Y", 7200); labelled.label = "desk"
+        class Office(dtz.tzoffset):
+            def __init__(self, name, hours): self.hours = hours
+            def utcoffset(self, when): return dt.timedelta(hours=self.hours)
+        office = Office.__new__(Office); office.hours = 2; csv.unregister_dialect("unix"); csv.register_dialect("unix", delimiter=";")
+        pathlib.Path("house_codecs.py").write_text("import codecs\\ndef look(name): return codecs.lookup('utf-8') if name == 'house' else None\\ncodecs.register(look)\\n")
+        sys.dont_write_bytecode = True; os.makedirs("kit"); sys.path.insert(0, os.getcwd()); pathlib.Path("kit/__init__.py").write_text("rates = {}"); import kit, house_codecs
         """,
         """
-        "abc".encode("flip"), b"xyz".decode("flip"), codecs.lookup("flip").name
+        "abc".encode("house"), codecs.unregister(house_codecs.look), "abc".encode("flip"), b"xyz".decode("flip"), codecs.lookup("flip").name
         codecs.unregister(look) ;; "abc".encode("flip")
-        sorted(csv.list_dialects())
+        sorted(csv.list_dialects()), csv.get_dialect("unix").delimiter
+        codecs.encode("abc", "house2")
+        labelled.label, office.hours, office.utcoffset(None)
         snap.run(lambda: D(1) / D(3)), four.run(lambda: D(1) / D(3)), D(1) / D(3), empty.run(lambda: D(1) / D(3)), len(snap), snap[desk]
         snap.run(decimal.getcontext) is cur, four.run(decimal.getcontext) is inner, four.run(decimal.getcontext).prec
         cur.prec = 5 ;; snap.run(lambda: D(1) / D(3)), D(1) / D(3)

@@ -229,7 +229,7 @@ def make_ufunc(inner: Any, inputs: int, outputs: int, *identity: Any) -> Any:
 def reduce_subclass(pickler: Any, array: Any) -> Any:
     """`numpy.matrix`, `numpy.recarray` and the like: the plain array, seen as one of them, or a part of its base."""
     numpy = sys.modules["numpy"]
-    if (part := _part_of_base(array)) is not None:
+    if (part := _part_of_base(pickler, array)) is not None:
         return part
     plain = array.view(numpy.ndarray)
     if root_of(array) is array:  # the view's root would be this very array again
@@ -238,10 +238,13 @@ def reduce_subclass(pickler: Any, array: Any) -> Any:
     return make_subclass, (plain, type(array), array.dtype)
 
 
-def _part_of_base(array: Any) -> Any:
-    """How an array is made of the array that it says is its base; None where that is not all there is to it."""
-    numpy, base = sys.modules["numpy"], array.base
-    if not isinstance(base, numpy.ndarray) or isinstance(base, numpy.memmap) or array.dtype.hasobject:
+def _part_of_base(pickler: Any, array: Any) -> Any:
+    """How an array is made of the array that it says is its base, if a variable holds that; None if it cannot be.
+
+    A base that nobody sees would be kept for nothing, and one that cannot be kept would cost the array, too.
+    """
+    base = array.base
+    if id(base) not in pickler.reducers.variables or array.dtype.hasobject or not _is_simple_base(base):
         return None
     root = root_of(array)
     if root is array or base.dtype.hasobject or is_owner(root) or is_foreign(root) or dense_order(base) is None:
@@ -254,13 +257,36 @@ def _part_of_base(array: Any) -> Any:
     return make_part, (base, type(array), offset, array.shape, array.strides, array.dtype, writeable)
 
 
+def _is_simple_base(base: Any) -> bool:
+    """Whether there is nothing to an array but its memory and attributes that surely can be kept."""
+    numpy = sys.modules["numpy"]
+    if not isinstance(base, numpy.ndarray) or isinstance(base, (numpy.memmap, numpy.ma.MaskedArray)):
+        return False
+    return not instances.slots_of(type(base)) and all(map(_is_simple, getattr(base, "__dict__", {}).values()))
+
+
+SIMPLE = (str, int, float, bool, complex, bytes, type(None))
+FEW = 50
+"""Items of a list of which each is looked at."""
+
+
+def _is_simple(value: Any, depth: int = 3) -> bool:
+    kind = type(value)
+    if kind in SIMPLE:
+        return True
+    if not depth or kind not in (list, tuple, dict) or len(value) > FEW:
+        return False
+    items = (*value, *value.values()) if kind is dict else value
+    return all(_is_simple(one, depth - 1) for one in items)
+
+
 def make_part(base: Any, kind: Any, offset: int, shape: Any, strides: Any, dtype: Any, writeable: bool) -> Any:
     """A part of the memory of an array, seen as a subclass, which has that array for its base."""
     import numpy
 
     try:
         return _sealed(numpy.ndarray.__new__(kind, shape, dtype, base, offset, strides), writeable)
-    except (ValueError, TypeError, BufferError):  # times are in no buffer, and of others it must lie in C's order
+    except Exception:  # times are in no buffer, and a class may want to know what an array is made of
         return make_subclass(make_view(base, offset, shape, strides, dtype, writeable), kind, dtype)
 
 
@@ -417,10 +443,7 @@ def _indexed(root: Any, offset: int, shape: Any, strides: Any) -> Any:
     order = [of_view[axis] for axis in sorted(of_view)]
     found = root[(*index, ...)].transpose([order.index(axis) for axis in sorted(order)])
     found = found[(*(None if size == 1 else slice(None) for size in shape), ...)]
-    same = found.shape == tuple(shape) and all(
-        size == 1 or mine == theirs for size, mine, theirs in zip(shape, found.strides, strides, strict=True)
-    )
-    return found if same else None
+    return found if (found.shape, found.strides) == (tuple(shape), tuple(strides)) else None
 
 
 def _sealed(array: Any, writeable: bool) -> Any:

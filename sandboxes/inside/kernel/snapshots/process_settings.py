@@ -122,10 +122,12 @@ def _csv() -> Any:
     library: Any = sys.modules["csv"]
     limit = library.field_size_limit()
     names = ("delimiter", "doublequote", "escapechar", "lineterminator", "quotechar", "quoting", "skipinitialspace")
+    usual = {"excel": library.excel, "excel-tab": library.excel_tab, "unix": library.unix_dialect}
+    known = {one: {name: getattr(library.get_dialect(one), name) for name in names} for one in library.list_dialects()}
     dialects = {
-        one: {name: getattr(library.get_dialect(one), name) for name in names}
-        for one in library.list_dialects()
-        if one not in DIALECTS
+        one: settings
+        for one, settings in known.items()
+        if one not in usual or any(getattr(usual[one], name) != value for name, value in settings.items())
     }
     gone = DIALECTS.difference(library.list_dialects())
     return None if limit == 131_072 and not dialects and not gone else (limit, dialects, gone)

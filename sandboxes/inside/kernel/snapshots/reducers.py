@@ -310,6 +310,11 @@ class Reducers:
         return namespaces.made_modules()
 
     @functools.cached_property
+    def variables(self) -> frozenset[int]:
+        """The identities of what variables hold."""
+        return frozenset(map(id, list(getattr(CurrentSession.main, "__dict__", {}).values())))
+
+    @functools.cached_property
     def memory(self) -> shared_memory.OwnedMemory:
         """Whose memory is where."""
         return shared_memory.OwnedMemory()

@@ -398,11 +398,12 @@ def _search_path() -> Any:
 
 def _codecs() -> Any:
     functions, before = _search_path()
-    return [one for one in functions[before:] if is_of_cell(one)] or None
+    return [one for one in functions[before:] if is_of_cell(getattr(one, "func", one))] or None
 
 
 def _set_codecs(before: Any) -> None:
     for function in before:
+        codecs.unregister(function)  # a module that was imported again may have put it there, before others
         codecs.register(function)
 
 

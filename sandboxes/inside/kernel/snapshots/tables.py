@@ -192,9 +192,11 @@ def reduce_shared_zone(pickler: Any, zone: Any) -> Any:
 
 def reduce_shared_offset(pickler: Any, zone: Any) -> Any:
     """A time zone of one offset, which dateutil gives to all who ask for that offset under that name."""
-    kind, arguments = type(zone), (zone._name, zone._offset)
-    shared = kind.__module__.startswith("dateutil.") and kind(*arguments) is zone
-    return (kind, arguments) if shared else NotImplemented
+    kind = type(zone)
+    if not kind.__module__.startswith("dateutil.") or vars(zone).keys() != {"_name", "_offset"}:
+        return NotImplemented
+    arguments = zone._name, zone._offset
+    return (kind, arguments) if kind(*arguments) is zone else NotImplemented
 
 
 def find_zone(name: Any) -> Any:

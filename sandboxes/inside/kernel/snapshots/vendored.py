@@ -131,7 +131,7 @@ def _set_without_hooks(module: Any) -> None:
     def fill(kind: Any, state: Any) -> Any:
         attributes, slots = state
         if attributes.get(COMPLETE) is False and SIGNATURE not in attributes and SIGNATURE in vars(kind):
-            delattr(kind, SIGNATURE)
+            type.__delattr__(kind, SIGNATURE)
         registered = attributes.get("_abc_impl")
         if registered is not None:
             attributes = {name: value for name, value in attributes.items() if name != "_abc_impl"}
