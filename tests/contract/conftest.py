@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import textwrap
+import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -100,7 +101,9 @@ OF_BOTH = ("test_sandbox_cells.py", "test_sandbox_files.py", "test_sandbox_life.
 """What the machines of bridged sandboxes do themselves."""
 ALL_KINDS = os.environ.get("TESTS_KINDS") == "all"
 LAST = "test_snapshots_hard_objects.py"
-"""Hundreds of sessions of one kind: they come last, so that a run whose time ends leaves out some of them alone."""
+"""Hundreds of sessions of one kind. They come last, after what containers are asked: see `may_be_left_out`."""
+UNTIL = float(os.environ.get("TESTS_UNTIL", "inf"))
+"""Seconds since 1970 after which none of these is begun any more: a slow machine takes longer for all than CI may."""
 TURN = int(os.environ.get("TESTS_TURN", "0"))
 """With which of them to begin; another in each run, so that others are left out."""
 
@@ -115,14 +118,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         gone = set(left_out)
         items[:] = [item for item in items if item not in gone]
         asked = [item for item in asked if item not in gone]
-    last = [item for item in items if item.path.name == LAST]
-    first = TURN % len(last) if last else 0
-    items[:] = [item for item in items if item.path.name != LAST] + last[first:] + last[:first]
+    late = [item for item in items if may_be_left_out(item)]
+    last = [item for item in late if item.path.name == LAST]
+    first, behind = TURN % len(last) if last else 0, set(late)
+    items[:] = [item for item in items if item not in behind] + [item for item in late if item.path.name != LAST]
+    items += last[first:] + last[:first]
     for item in asked:
         of_all = item.path.name == ASKED_OF_ALL
         left = others if not of_all else set() if item.originalname == ASKED_OF_DOCKER else {DOCKER}
         if left.intersection(map(str, item.callspec.params.values())):
             item.add_marker("slow")
+
+
+def may_be_left_out(item: pytest.Item) -> bool:
+    """Whether a test of this folder comes last, and is skipped when the run has no time left."""
+    if item.path.parent != HERE or not isinstance(item, pytest.Function):
+        return False
+    kinds = map(str, item.callspec.params.values()) if hasattr(item, "callspec") else ()
+    return item.path.name == LAST or DOCKER in kinds
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what is left out."""
+    if time.time() > UNTIL and may_be_left_out(item):
+        pytest.skip("the run has no time left")
 
 
 def asked_of_daytona_alone(asked: list[pytest.Function]) -> list[pytest.Function]:

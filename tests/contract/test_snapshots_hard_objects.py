@@ -1,9 +1,7 @@
 """Hard objects come back as they were, or the receipt names what does not; what a proof names besides is true."""
 
 import json
-import os
 import re
-import time
 
 import pytest
 
@@ -41,9 +39,6 @@ TRULY_NAMED = {
     "notebook: one object that must be asked beside others": {"cached", "held", "loader", "model"},
 }
 """What a proof names beside what the snapshot does, all of it true: cells make it again, or it is not as it was."""
-
-UNTIL = float(os.environ.get("TESTS_UNTIL", "inf"))
-"""Seconds since 1970 after which no further session is begun: on a slow machine all of them take longer than CI may."""
 
 ASK = """
 def _ask():
@@ -107,8 +102,6 @@ async def wrong(steps: Steps, hard: HardSession, taken: SnapshotTaken) -> dict[s
 @pytest.mark.parametrize("name", SESSIONS)
 @pytest.mark.parametrize("steps", ["local"], indirect=True)
 async def test_what_is_hard_to_bring_back(steps: Steps, name: str) -> None:
-    if time.time() > UNTIL:
-        pytest.skip("the run has no time left")
     hard = SESSIONS[name]
     taken = await kept(steps, hard)
     needless = {
