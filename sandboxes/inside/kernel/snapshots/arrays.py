@@ -16,7 +16,7 @@ from typing import Any
 
 from . import instances, parts
 from .attributes import is_only_forbidden, with_hung
-from .classes import is_users
+from .classes import PLAIN, is_users
 from .memory import Held, Mapped, address
 from .singletons import CurrentSession, found, portable_path
 
@@ -265,14 +265,13 @@ def _is_simple_base(base: Any) -> bool:
     return not instances.slots_of(type(base)) and all(map(_is_simple, getattr(base, "__dict__", {}).values()))
 
 
-SIMPLE = (str, int, float, bool, complex, bytes, type(None))
 FEW = 50
 """Items of a list of which each is looked at."""
 
 
 def _is_simple(value: Any, depth: int = 3) -> bool:
     kind = type(value)
-    if kind in SIMPLE:
+    if kind in PLAIN:
         return True
     if not depth or kind not in (list, tuple, dict) or len(value) > FEW:
         return False
