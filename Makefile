@@ -26,7 +26,7 @@ test-slow: .venv/ready  ## Run the others: every level, kind and store, real ser
 	@$(call run_tests,slow)
 
 test-all: .venv/ready  ## Run all tests
-	@code=0; for tests in test test-slow; do TESTS_KINDS=all $(MAKE) --no-print-directory $$tests || code=$$?; done; exit $$code
+	@code=0; for tests in test test-slow; do $(MAKE) --no-print-directory $$tests || code=$$?; done; exit $$code
 
 check: lint types test  ## What to run before a commit; CI runs test-slow as well
 

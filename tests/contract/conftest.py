@@ -7,7 +7,6 @@ import os
 import secrets
 import textwrap
 import time
-import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -97,33 +96,23 @@ ASKED_OF_DOCKER = "test_variables_persist_between_cells"
 """Of what cells are: its sandboxes have the bridge that Daytona's have, and each takes a second of computing."""
 
 
-OF_BOTH = ("test_sandbox_cells.py", "test_sandbox_files.py", "test_sandbox_life.py", "test_sandbox_reach.py")
-"""What the machines of bridged sandboxes do themselves."""
-ALL_KINDS = os.environ.get("TESTS_KINDS") == "all"
 LAST = "test_snapshots_hard_objects.py"
-"""Hundreds of sessions of one kind. They come last, after what containers are asked: see `may_be_left_out`."""
+"""Hundreds of sessions of one kind, which come last: see `may_be_left_out`."""
 UNTIL = float(os.environ.get("TESTS_UNTIL", "inf"))
 """Seconds since 1970 after which none of these is begun any more: a slow machine takes longer for all than CI may."""
 TURN = int(os.environ.get("TESTS_TURN", "0"))
-"""With which of them to begin; another in each run, so that others are left out."""
+"""With which of them to begin; with another in each run, others are left out."""
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave most of what is asked of every kind to `make test-slow`, but for one kind; the longest list comes last."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave what is asked of every kind to `make test-slow`, but for one kind; what may be left out comes last."""
     others = {*LEVELS, DAYTONA, DOCKER, REAL} - {QUICK}
-    asked = [item for item in items if isinstance(item, pytest.Function) and item.path.parent == HERE]
-    asked = [item for item in asked if hasattr(item, "callspec")]
-    if not ALL_KINDS and (left_out := asked_of_daytona_alone(asked)):
-        config.hook.pytest_deselected(items=left_out)
-        gone = set(left_out)
-        items[:] = [item for item in items if item not in gone]
-        asked = [item for item in asked if item not in gone]
     late = [item for item in items if may_be_left_out(item)]
-    last = [item for item in late if item.path.name == LAST]
-    first, behind = TURN % len(last) if last else 0, set(late)
-    items[:] = [item for item in items if item not in behind] + [item for item in late if item.path.name != LAST]
-    items += last[first:] + last[:first]
-    for item in asked:
+    first, behind = TURN % len(late) if late else 0, set(late)
+    items[:] = [item for item in items if item not in behind] + late[first:] + late[:first]
+    for item in items:
+        if not isinstance(item, pytest.Function) or item.path.parent != HERE or not hasattr(item, "callspec"):
+            continue
         of_all = item.path.name == ASKED_OF_ALL
         left = others if not of_all else set() if item.originalname == ASKED_OF_DOCKER else {DOCKER}
         if left.intersection(map(str, item.callspec.params.values())):
@@ -131,7 +120,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def may_be_left_out(item: pytest.Item) -> bool:
-    """Whether a test of this folder comes last, and is skipped when the run has no time left."""
+    """Whether a test comes last, and is skipped when there is no time left: hard objects, what containers are asked."""
     if item.path.parent != HERE or not isinstance(item, pytest.Function):
         return False
     kinds = map(str, item.callspec.params.values()) if hasattr(item, "callspec") else ()
@@ -142,24 +131,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what is left out."""
     if time.time() > UNTIL and may_be_left_out(item):
         pytest.skip("the run has no time left")
-
-
-def asked_of_daytona_alone(asked: list[pytest.Function]) -> list[pytest.Function]:
-    """The tests that containers are not asked: half of those that are asked of Daytona, the other half in turn.
-
-    All but the machine is the same code in both, and a test in containers takes three times as long.
-    `TESTS_KINDS=all` has them asked everything.
-    """
-    kinds: dict[tuple[Path, str], dict[str, list[pytest.Function]]] = {}
-    for item in asked:
-        for kind in {DAYTONA, DOCKER}.intersection(map(str, item.callspec.params.values())):
-            kinds.setdefault((item.path, item.originalname), {}).setdefault(kind, []).append(item)
-    return [
-        item
-        for (path, name), found in kinds.items()
-        if len(found) > 1 and path.name not in OF_BOTH and zlib.crc32(name.encode()) % 2 == TURN % 2
-        for item in found[DOCKER]
-    ]
 
 
 def in_the_real_one() -> Options:

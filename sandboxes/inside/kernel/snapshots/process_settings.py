@@ -16,7 +16,6 @@ from .memory import is_collecting
 from .registers import is_of_cell
 from .singletons import CurrentSession, found, portable_path
 
-DIALECTS = frozenset({"excel", "excel-tab", "unix"})
 LEVELS = {0: "NOTSET", 10: "DEBUG", 20: "INFO", 30: "WARNING", 40: "ERROR", 50: "CRITICAL"}
 CONTEXT = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
 DEFAULT_CONTEXT = (28, "ROUND_HALF_EVEN", -999999, 999999, 1, 0)
@@ -129,7 +128,7 @@ def _csv() -> Any:
         for one, settings in known.items()
         if one not in usual or any(getattr(usual[one], name) != value for name, value in settings.items())
     }
-    gone = DIALECTS.difference(library.list_dialects())
+    gone = usual.keys() - known.keys()
     return None if limit == 131_072 and not dialects and not gone else (limit, dialects, gone)
 
 
