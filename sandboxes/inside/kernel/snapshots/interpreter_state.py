@@ -57,6 +57,7 @@ def early(start: StartState) -> dict[str, Any]:
         ],
         "off_path": [entry for entry in start.path if entry not in sys.path],
         "recursion": sys.getrecursionlimit() if sys.getrecursionlimit() != start.recursion else 0,
+        # A setting, too; but modules of the workspace are imported before settings are put back.
         "no_bytecode": sys.dont_write_bytecode,
     }
 
