@@ -7,6 +7,7 @@ import os
 import secrets
 import textwrap
 import time
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -96,8 +97,8 @@ ASKED_OF_DOCKER = "test_variables_persist_between_cells"
 """Of what cells are: its sandboxes have the bridge that Daytona's have, and each takes a second of computing."""
 
 
-LAST = "test_snapshots_hard_objects.py"
-"""Hundreds of sessions of one kind, which come last: see `may_be_left_out`."""
+SESSIONS = "test_snapshots_hard_objects.py"
+"""Hundreds of sessions of one kind: see `may_be_left_out`."""
 UNTIL = float(os.environ.get("TESTS_UNTIL", "inf"))
 """Seconds since 1970 after which none of these is begun any more: a slow machine takes longer for all than CI may."""
 TURN = int(os.environ.get("TESTS_TURN", "0"))
@@ -106,25 +107,31 @@ TURN = int(os.environ.get("TESTS_TURN", "0"))
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave what is asked of every kind to `make test-slow`, but for one kind; what may be left out comes last."""
-    others = {*LEVELS, DAYTONA, DOCKER, REAL} - {QUICK}
-    late = [item for item in items if may_be_left_out(item)]
-    first, behind = TURN % len(late) if late else 0, set(late)
-    items[:] = [item for item in items if item not in behind] + late[first:] + late[:first]
     for item in items:
-        if not isinstance(item, pytest.Function) or item.path.parent != HERE or not hasattr(item, "callspec"):
-            continue
-        of_all = item.path.name == ASKED_OF_ALL
-        left = others if not of_all else set() if item.originalname == ASKED_OF_DOCKER else {DOCKER}
-        if left.intersection(map(str, item.callspec.params.values())):
+        if asked_again(item):
             item.add_marker("slow")
+    late = [item for item in items if may_be_left_out(item)]
+    if late and "TESTS_TURN" in os.environ:
+        late.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))  # some of every file and kind
+        first = TURN % len(late)
+        late = late[first:] + late[:first]
+    behind = set(late)
+    items[:] = [item for item in items if item not in behind] + late
+
+
+def asked_again(item: pytest.Item) -> bool:
+    """Whether a test asks a kind of sandbox what `make test` asks another one."""
+    if item.path.parent != HERE or not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
+        return False
+    others: set[str] = {*LEVELS, DAYTONA, DOCKER, REAL} - {QUICK}
+    of_all = item.path.name == ASKED_OF_ALL
+    left = others if not of_all else set() if item.originalname == ASKED_OF_DOCKER else {DOCKER}
+    return not left.isdisjoint(map(str, item.callspec.params.values()))
 
 
 def may_be_left_out(item: pytest.Item) -> bool:
-    """Whether a test comes last, and is skipped when there is no time left: hard objects, what containers are asked."""
-    if item.path.parent != HERE or not isinstance(item, pytest.Function):
-        return False
-    kinds = map(str, item.callspec.params.values()) if hasattr(item, "callspec") else ()
-    return item.path.name == LAST or DOCKER in kinds
+    """Whether a test comes last, and is skipped when there is no time left."""
+    return asked_again(item) or (item.path.parent == HERE and item.path.name == SESSIONS)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
