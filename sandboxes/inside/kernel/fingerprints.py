@@ -111,7 +111,8 @@ class Walk:
         if _is(value, "numpy", "ndarray"):
             return _hash(name, self._array(value))
         if _is(value, "numpy", "generic"):
-            return _hash(name, value.tobytes())
+            record = value.dtype.names is not None  # its objects, not where they are
+            return _hash(name, self._array(sys.modules["numpy"].asarray(value)) if record else value.tobytes())
         if _is(value, "polars", "DataFrame"):
             return _hash(name, self.digest(value.columns), *(self._polars(value[one]) for one in value.columns))
         if _is(value, "polars", "Series"):

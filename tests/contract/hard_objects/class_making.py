@@ -281,4 +281,22 @@ SESSIONS = {
         C.w, [one.__name__ for one in C.__mro__]
         """,
     ),
+    "what objects say that their class says otherwise": session(
+        """
+        class Book:
+            __name__ = "book"
+            def __init__(self): self.rows = []
+            def __call__(self, x): self.rows.append(x); return x
+        class Named:
+            __bases__, __mro__ = ("x",), 5
+            def __init__(self, n): self.n = n
+            @property
+            def __name__(self): return "named " + self.n
+        b, n = Book(), Named("a")
+        """,
+        """
+        b.__name__, Book.__name__, Book.__qualname__, vars(Book)["__name__"], b(3), b.rows
+        n.__name__, Named.__name__, n.__bases__, Named.__bases__, n.__mro__, Named.__mro__[1]
+        """,
+    ),
 }

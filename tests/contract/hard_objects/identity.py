@@ -222,4 +222,20 @@ SESSIONS = {
         a[0].hours = 5 ;; b["when"].isoformat()
         """,
     ),
+    "types of which NumPy has one each": session(
+        """
+        import numpy as np, pandas as pd
+        limits, whole = np.finfo("f4"), np.iinfo("i2")
+        double, of_array, thing, flag = np.dtype("f8"), np.zeros(2).dtype, np.dtype(object), np.dtype(bool)
+        others = [*map(np.dtype, (">i4", "S3", "M8[ns]", "U")), np.dtypes.StringDType(), np.longlong().dtype]
+        record, marked = np.dtype([("a", "f8"), ("b", "i4")]), np.dtype("f8", metadata={"unit": "m"})
+        part, held = pd.IndexSlice, {double: "floats", thing: "objects"}
+        """,
+        """
+        np.finfo("f4") is limits, limits.max, whole.max, np.iinfo("i2").min
+        np.dtype("f8") is double is of_array is np.zeros(1).dtype, np.dtype(object) is thing, np.dtype(bool) is flag
+        others, record, record["a"] is double, dict(marked.metadata), others[-1] is np.dtype("q"), others[-1].char
+        part is pd.IndexSlice, held[np.dtype("f8")], held[np.zeros(1, object).dtype]
+        """,
+    ),
 }

@@ -260,4 +260,19 @@ SESSIONS = {
         class Late(Sub, q=1): pass ;; M.log[-4:], Late.options, Late.size
         """,
     ),
+    "traits that are watched by what stands for all": session(
+        """
+        import traitlets
+        class Dial(traitlets.HasTraits):
+            turn = traitlets.Float(0.1); label = traitlets.Unicode("x"); other = traitlets.Any(traitlets.Undefined)
+        log = []
+        dial = Dial(); dial.observe(lambda change: log.append((change.name, change.new)), names=traitlets.All)
+        everything, nothing = traitlets.All, traitlets.Undefined
+        """,
+        """
+        dial.turn = 3; dial.label = "y" ;; log
+        everything is traitlets.All, nothing is traitlets.Undefined, Dial.other.default_value is traitlets.Undefined
+        with dial.hold_trait_notifications(): dial.turn = 9; dial.turn = 10; dial.label = "z" ;; log
+        """,
+    ),
 }

@@ -259,4 +259,31 @@ SESSIONS = {
         """,
         named="sourced",
     ),
+    "parts of records that hold objects": session(
+        """
+        import numpy as np, pandas as pd
+        df = pd.DataFrame({"sym": ["a", "b", "c", "d"], "px": [1.0, 2, 3, 4], "n": [1, 2, 3, 4]})
+        recs = df.to_records(index=False)
+        px, sym, some, first = recs.px, recs["sym"], recs[1:3], recs[0]
+        back, two, odd, sealed = recs["px"][::-1], recs[["sym", "n"]], recs["n"][1::2], recs["n"][:]
+        sealed.flags.writeable = False
+        windows = np.lib.stride_tricks.sliding_window_view(recs["px"], 2)
+        inner = [("o", "O"), ("v", "f8", (2,))]
+        deep = np.zeros((2, 3), dtype=[("a", inner), ("z", "i2"), ("m", "O", (2, 2))])
+        v, o, m, z, a, whole = deep["a"]["v"], deep["a"]["o"], deep["m"], deep["z"].T, deep["a"], deep[1]
+        column, corner, one, turned = v[:, 1, 0], m[0, :, 1], deep["z"][1, 1:2], np.asfortranarray(deep)["z"]
+        cells = np.zeros(2, dtype=[("k", "O"), ("n", "i4")]); shared = ["s"]; cells["k"][0] = shared; cells[1] = (shared, 5)
+        keys, row = cells["k"], cells[1]
+        """,
+        """
+        px[0] = 50 ;; recs[0], first.px, back.tolist(), df["px"].tolist(), type(px).__name__, px.base is recs, windows.tolist()
+        some["px"][0] = 60; first["n"] = 70 ;; recs.tolist(), two.tolist(), type(some).__name__, odd.tolist(), sealed.tolist()
+        sym[3] = "new"; two["n"][2] = -1; odd[0] = 9 ;; recs.tolist(), odd.flags.writeable, sealed.flags.writeable
+        v[0, 1] = [5, 6]; o[1, 2] = [1]; m[0, 2] = "x"; z[2, 1] = 9 ;; deep.tolist(), column.tolist(), corner.tolist()
+        column[0] = 33; corner[2, 0] = "y"; one[0] = 4 ;; deep["a"]["v"].tolist(), m.tolist(), deep["z"].tolist(), z.base is deep
+        whole["z"] = 8 ;; deep["z"].tolist(), a["v"].tolist(), a.base is deep, whole.base is deep, v.strides, column.strides
+        turned[0, 0] = 3 ;; turned.tolist(), turned.base["z"].tolist(), turned.strides
+        shared.append(1); keys[1] = "new"; row["n"] = 77 ;; cells.tolist(), cells["k"][0] is shared, keys.base is cells, row.base is cells
+        """,
+    ),
 }

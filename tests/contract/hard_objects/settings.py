@@ -238,4 +238,21 @@ SESSIONS = {
         sys.dont_write_bytecode, os.listdir("kit"), kit.rates
         """,
     ),
+    "options that a cell has registered": session(
+        """
+        import pandas as pd
+        from pandas._config.config import describe_option, is_int, is_one_of_factory, register_option
+        seen = []
+        register_option("house.currency", "EUR", doc="of the house", validator=is_one_of_factory(["EUR", "USD"]))
+        register_option("house.rows", 5, validator=is_int, cb=lambda name: seen.append(name))
+        pd.set_option("house.currency", "USD"); pd.set_option("display.precision", 3)
+        """,
+        """
+        pd.get_option("house.currency"), pd.get_option("house.rows"), pd.get_option("display.precision"), seen
+        pd.set_option("house.currency", "GBP")
+        pd.set_option("house.rows", 7) ;; seen, pd.get_option("house.rows"), pd.options.house.rows
+        pd.reset_option("house.currency") ;; pd.get_option("house.currency")
+        "of the house" in describe_option("house.currency", _print_desc=False)
+        """,
+    ),
 }

@@ -44,9 +44,14 @@ def reduce_array(pickler: Any, array: Any) -> Any:
     if root is not array:
         start = address(root) if is_owner(root) else _bounds(root)[0]
         offset = array.__array_interface__["data"][0] - start if array.size else 0
+        if not is_owner(root) and root.dtype.hasobject and root.dtype != array.dtype:
+            path = _field(root.dtype, array.dtype, offset % root.itemsize)
+            return make_field, (root, path, offset, array.shape, array.strides, bool(array.flags.writeable))
         return make_view, (root, offset, array.shape, array.strides, array.dtype, bool(array.flags.writeable))
     if array.dtype.hasobject:
         function, arguments, state = array.__reduce__()
+        if array.dtype.names is not None:
+            state = *state[:-1], [_own(array.dtype, item) for item in state[-1]]
         return function, arguments, (state, bool(array.flags.writeable)), None, None, set_objects
     order = dense_order(array)
     if order is None:
@@ -60,13 +65,22 @@ def reduce_array(pickler: Any, array: Any) -> Any:
     return make_array, (buffer, array.dtype, plain.shape, order, bool(array.flags.writeable))
 
 
+def _own(dtype: Any, item: Any) -> Any:
+    """An item of an array of records; what is an array in it is a view of the array, which is not there yet then."""
+    if dtype.subdtype is not None:
+        return item.copy()
+    return item if dtype.names is None else tuple(_own(dtype[name], item[at]) for at, name in enumerate(dtype.names))
+
+
 def reduce_record(pickler: Any, record: Any) -> Any:
     """An item of a structured array, which is a view of its memory."""
     base = record.base
-    if not isinstance(base, sys.modules["numpy"].ndarray) or record.dtype.names is None or record.dtype.hasobject:
+    if not isinstance(base, sys.modules["numpy"].ndarray) or record.dtype.names is None:
         return NotImplemented
     offset = record.__array_interface__["data"][0] - _bounds(base)[0]
-    if base.dtype.hasobject or dense_order(base) is None or not 0 <= offset <= base.nbytes - record.nbytes:
+    if dense_order(base) is None or not 0 <= offset <= base.nbytes - record.nbytes:
+        return NotImplemented
+    if base.dtype.hasobject and not (base.ndim == 1 and base.dtype == record.dtype and offset % base.itemsize == 0):
         return NotImplemented
     return make_record, (base, offset, record.dtype)
 
@@ -107,6 +121,20 @@ def make_record(base: Any, offset: int, dtype: Any) -> Any:
     return make_view(base, offset, (), (), dtype, bool(base.flags.writeable))[()]
 
 
+def reduce_dtype(_pickler: Any, dtype: Any) -> Any:
+    """A type of NumPy's own of which there is one: NumPy would make another one that is equal."""
+    if dtype.isbuiltin != 1:
+        return NotImplemented
+    made = sys.modules["numpy"].dtype
+    return next(((made, (name,)) for name in (dtype.str, dtype.char) if made(name) is dtype), NotImplemented)
+
+
+def reduce_limits(_pickler: Any, limits: Any) -> Any:
+    """What numbers of a type can be, of which there is one."""
+    kind: Any = type(limits)
+    return (kind, (limits.dtype,)) if kind(limits.dtype) is limits else NotImplemented
+
+
 def reduce_scalar(pickler: Any, value: Any) -> Any:
     """A number of a class of the user's: NumPy itself would make one of its own type of it."""
     kind = type(value)
@@ -142,8 +170,12 @@ def root_of(array: Any) -> Any:
         root, base = base, _base(base)
     if is_owner(base):
         return array if array.dtype.hasobject else base
-    if root is array or dense_order(root) is None or (root.dtype.hasobject and root.dtype != array.dtype):
+    if root is array or dense_order(root) is None:
         return array
+    if root.dtype.hasobject and root.dtype != array.dtype:
+        within = (array.__array_interface__["data"][0] - _bounds(root)[0]) % root.itemsize
+        if not array.size or _field(root.dtype, array.dtype, within) is None:
+            return array
     if array.dtype.hasobject and not root.dtype.hasobject:
         return array
     if array.size:
@@ -151,6 +183,21 @@ def root_of(array: Any) -> Any:
         if low < first or last < high:
             return array
     return root
+
+
+def _field(whole: Any, part: Any, within: int) -> tuple[Any, ...] | None:
+    """The names by which a part of a record is had, from its type and where it begins; None if it is no such part."""
+    if part.names is not None and within == 0 and set(part.names) < set(whole.names or ()):
+        return ([*part.names],) if whole[[*part.names]] == part else None
+    for name in whole.names or ():
+        kind, start = whole.fields[name][:2]
+        if start <= within < start + kind.itemsize:
+            if kind.base == part and (within - start) % part.itemsize == 0:
+                return (name,)
+            rest = _field(kind.base, part, (within - start) % kind.base.itemsize)
+            if rest is not None:
+                return name, *rest
+    return None
 
 
 def is_foreign(root: Any) -> bool:
@@ -382,6 +429,21 @@ def make_view(root: Any, offset: int, shape: Any, strides: Any, dtype: Any, writ
     finally:
         for one in reversed(sealed):
             one.flags.writeable = False
+
+
+def make_field(root: Any, path: tuple[Any, ...], offset: int, shape: Any, strides: Any, writeable: bool) -> Any:
+    """A view of a field of an array of records that hold objects, which NumPy gives by names only."""
+    import numpy
+
+    part = root.view(numpy.ndarray)
+    for name in path:
+        part = part[name]
+    offset -= _bounds(part)[0] - _bounds(root)[0]
+    view = _indexed(part, offset, shape, strides)
+    if view is None:
+        first = _indexed(part, offset, (), ())
+        view = numpy.lib.stride_tricks.as_strided(first, shape, strides)
+    return _sealed(view, writeable)
 
 
 def bytes_of(array: Any) -> Any:

@@ -10,8 +10,10 @@ import re
 import struct
 import sys
 from collections.abc import Callable
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
+
+from .classes import is_users
 
 PLACES = (("numpy", "nan"), ("math", "nan"), ("cmath", "nan"))
 """The NaN that there is once in each process. The order is part of the format."""
@@ -80,27 +82,55 @@ class LoadedNans:
 
 
 def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
-    """Writes instances of a type that are variables of its module, and have no state, by their names.
+    """Writes instances of a type that are variables of a module by their names.
+
+    They are those that can say nothing but which one they are, in the module of their class, and those that are their
+    own copies, as traitlets' `All` is, in any module of its library.
 
     Returns:
         None: there are none.
     """
     module = sys.modules.get(kind.__module__)
-    if not isinstance(module, ModuleType) or kind.__module__ in ("__main__", "builtins") or not can_be_bare(kind):
+    if not isinstance(module, ModuleType) or kind.__module__ in ("__main__", "builtins"):
         return None
-    names = {
-        id(value): name
-        for name, value in list(vars(module).items())
-        if type(value) is kind and not name.startswith("__") and not getattr(value, "__dict__", None)
-    }
+    names = {}
+    if can_be_bare(kind):
+        names = _places([kind.__module__], lambda value: type(value) is kind and not _says_more(value))
+    if all(isinstance(vars(kind).get(name), FunctionType) for name in COPIED_BY) and not is_users(kind):
+        library = kind.__module__.partition(".")[0]
+        known = [name for name in list(sys.modules) if name == library or name.startswith(f"{library}.")]
+        names |= _places(known, lambda value: type(value) is kind and _is_its_copy(value))
     if not names:
         return None
 
     def reduce(pickler: Any, value: Any) -> Any:
-        name = names.get(id(value))
-        return NotImplemented if name is None else (find_sentinel, (kind.__module__, name, kind.__qualname__))
+        place = names.get(id(value))
+        return NotImplemented if place is None else (find_sentinel, (*place, kind.__qualname__))
 
     return reduce
+
+
+COPIED_BY = ("__copy__", "__deepcopy__")
+
+
+def _places(modules: list[str], wanted: Callable[[Any], bool]) -> dict[int, tuple[str, str]]:
+    """Module and name of the variables that are wanted, by their values' identities."""
+    return {
+        id(value): (module, name)
+        for module in modules
+        if isinstance(sys.modules.get(module), ModuleType)
+        for name, value in list(vars(sys.modules[module]).items())
+        if not name.startswith("__") and wanted(value)
+    }
+
+
+def _says_more(value: Any) -> bool:
+    """Whether an object has attributes; pandas tells its own where they are to be looked for."""
+    return any(name != "__module__" for name in getattr(value, "__dict__", ()))
+
+
+def _is_its_copy(value: Any) -> bool:
+    return value.__copy__() is value and value.__deepcopy__({}) is value
 
 
 def can_be_bare(kind: Any) -> bool:

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from . import duckdb_connections, library_patches, outside, process_settings
+from . import duckdb_connections, library_patches, library_registers, outside, process_settings
 from .singletons import found, portable_path
 
 PRELOADED: list[str] = []
@@ -119,7 +119,10 @@ def _pandas() -> Any:
     config = sys.modules["pandas._config.config"]
     deprecated, found, values = config._deprecated_options, dict[str, Any](), dict[str, Any]()
     _add_leaves(config._global_config, "", values)
+    own = library_registers.namespaces_of_options()
     for key, option in config._registered_options.items():
+        if own and key.partition(".")[0] in own:
+            continue
         if key in deprecated and (key not in values or deprecated[key].rkey):
             continue
         value = values[key] if key in values else config.get_option(key)  # one that is a dict itself

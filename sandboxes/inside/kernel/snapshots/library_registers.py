@@ -312,6 +312,34 @@ def _set_plotting(before: Any) -> None:
     sys.modules["pandas.plotting._misc"].plot_params.update(before)
 
 
+def namespaces_of_options() -> list[str]:
+    """What the names of those options begin with that cells have registered with pandas: no name of a library."""
+    known = sys.modules["pandas._config.config"]._global_config
+    return [name for name in known if name not in OF_PANDAS and name not in sys.modules]
+
+
+OF_PANDAS = frozenset({"display", "compute", "mode", "io", "plotting", "styler", "future"})
+
+
+def _options() -> Any:
+    config = sys.modules["pandas._config.config"]
+    if not (own := namespaces_of_options()):
+        return None
+    mine = [option for key, option in config._registered_options.items() if key.partition(".")[0] in own]
+    return [(tuple(option), config.get_option(option.key)) for option in mine]
+
+
+def _set_options(before: Any) -> None:
+    config: Any = importlib.import_module("pandas._config.config")
+    for option, value in before:  # without asking what checks it, or telling who listens
+        key, default, doc, *_ = option
+        if key not in config._registered_options:
+            config.register_option(key, default, doc)
+        config._registered_options[key] = config.RegisteredOption(*option)
+        root, name = config._get_root(key)
+        root[name] = value
+
+
 def _metrics() -> Any:
     """The metrics that cells have registered with Prometheus, and which of those of the process are left."""
     known = sys.modules["prometheus_client.registry"].REGISTRY._collector_to_names
@@ -360,6 +388,7 @@ OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "workers of transforms": ("scipy.fft._pocketfft.helper", _workers, _set_workers),
     "colors of dendrograms": ("scipy.cluster.hierarchy", _links, _set_links),
     "plots of seaborn": ("seaborn._core.plot", _plots, _set_plots),
+    "options registered with pandas": ("pandas._config.config", _options, _set_options),
     "plots of pandas": ("pandas.plotting._misc", _plotting, _set_plotting),
     "metrics of Prometheus": ("prometheus_client.registry", _metrics, _set_metrics),
     "signals of blinker": ("blinker.base", _signals, _set_signals),

@@ -163,6 +163,10 @@ def _make_without_hooks(module: Any) -> None:
     module._make_skeleton_class = make
 
 
+OF_OBJECTS = ("__class__", "__name__", "__bases__", "__base__", "__mro__")
+"""What a class may have for its objects and has another of for itself."""
+
+
 def _keep_slots(module: Any) -> None:
     """Let a class be made with its slots and its full name.
 
@@ -185,15 +189,16 @@ def _keep_slots(module: Any) -> None:
         if "__slots__" in kind.__dict__ and not is_named_tuple(kind):
             own = kind.__dict__["__slots__"]
             keywords = {**keywords, "__slots__": own if isinstance(own, str) else tuple(own)}
-        if "__class__" in kind.__dict__:  # once the class is there, this would be another metaclass
-            keywords = {**keywords, "__class__": kind.__dict__["__class__"]}
+        # Once the class is there, these would be its own metaclass and name, instead of what its objects say.
+        keywords = {**keywords, **{name: kind.__dict__[name] for name in OF_OBJECTS if name in kind.__dict__}}
         if kind.__qualname__ != name:  # one within another class or a function
             keywords = {**keywords, "__qualname__": kind.__qualname__}
         return constructor, name, bases, {**keywords, **notes_on(kind)}, *rest
 
     def without(kind: Any) -> Any:
         state, slots = state_of(kind)
-        state.pop("__class__", None)
+        for name in OF_OBJECTS:
+            state.pop(name, None)
         own = state.get("__slots__", ())
         for name in [own] if isinstance(own, str) else list(own):
             if name.startswith("__") and not name.endswith("__"):
