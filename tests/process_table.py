@@ -1,7 +1,4 @@
-"""The processes of an emulated machine: found by a mark in their environment, their folder or their parents, and ended.
-
-It imports nothing of ours: the emulated engine's command loads it by its path.
-"""
+"""The processes of an emulated machine: found by a mark in their environment, by folder or parents, and ended."""
 
 import os
 import signal

@@ -6,6 +6,7 @@ import os
 import secrets
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -15,7 +16,8 @@ from typing import Any, Self
 from sandboxes.docker.options import IMAGE, DockerOptions
 from tests import process_table
 
-START = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import engine; engine.main()"
+HERE = Path(__file__).parent
+START = f"import sys; sys.path.insert(0, {str(HERE)!r}); import command; command.main()"
 """A module that is imported is compiled once; a program each time that it runs."""
 SHELL = ("sh", "touch", "date", "stat", "sleep", "rm", "mv", "mkdir", "tar", "gzip", "cat", "chmod", "env")
 
@@ -27,6 +29,15 @@ class EmulatedEngine:
         self.folder = Path(tempfile.mkdtemp(prefix="stepwell-engine-"))
         (self.folder / "images").mkdir()
         self.add_image(IMAGE, f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.docker.engine", str(self.folder)],
+            cwd=HERE.parents[1],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == b"ready\n"
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -95,6 +106,8 @@ class EmulatedEngine:
 
     def close(self) -> None:
         """End all containers, and leave nothing."""
+        self._process.kill()
+        self._process.communicate()
         for name in self.names:
             mark = f"EMULATED_CONTAINER={self.config(name)['Id']}"
             with contextlib.suppress(FileNotFoundError):

@@ -5,26 +5,28 @@ without the process inside noticing more than the end of its input, output comes
 is there with `-i` only, a command that is not known is 127, one that ended by a signal 128 and its number, a container
 that stops takes everything in it along. Behind it there is no wall: what `create` is asked for is kept, and shown.
 
-Its `main` reads the command line `--host FOLDER COMMAND …`. A file `fault` in the folder says what is wrong (`down`,
-`denied`, `hangs`); `images/NAME` says where an image has its programs. Each command is a process, and a test needs more
-than twenty: what takes long to import is imported where it is needed.
+A file `fault` in its folder says what is wrong (`down`, `denied`, `hangs`); `images/NAME` says where an image has its
+programs. `python -m tests.docker.engine FOLDER` serves `command.py`: a process for each command, which ends with that.
 """
 
-from __future__ import annotations
-
+import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import re
+import shutil
 import signal
+import socket
+import subprocess
 import sys
+import threading
 import time
+import traceback
 from pathlib import Path
+from typing import IO, Any, NoReturn
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import ModuleType
-    from typing import IO, Any, NoReturn
+from tests import process_table
 
 MARK = "EMULATED_CONTAINER"
 DAEMON = "Error response from daemon: "
@@ -106,8 +108,6 @@ class Container:
         return [str(self.home) if word == inside else word for word in command]
 
     def remove(self) -> None:
-        import shutil
-
         (self.folder / "config").unlink(missing_ok=True)
         for _ in range(50):
             for path in [self.folder, *self.folder.rglob("*")]:
@@ -161,8 +161,6 @@ def info(root: Path, words: list[str]) -> None:
 
 
 def image(root: Path, words: list[str]) -> None:
-    import hashlib
-
     flags, rest = parsed("image inspect", words[1:])
     if not (root / "images" / rest[0]).exists():
         say("")
@@ -236,9 +234,6 @@ def start(root: Path, words: list[str]) -> None:
 
 def attend(one: Container, command: list[str], environment: dict[str, str], ready: int) -> None:
     """What holds a container: it waits for its first process, and takes everything along when that ends."""
-    import subprocess
-
-    table = processes()
     first = subprocess.Popen(command, cwd=one.home, env=environment, start_new_session=True, stdin=subprocess.DEVNULL)
     mark = one.mark
     one.write("state", {"Status": "running", "Running": True, "OOMKilled": False, "ExitCode": 0, "Pid": first.pid,
@@ -246,7 +241,7 @@ def attend(one: Container, command: list[str], environment: dict[str, str], read
     os.write(ready, b".")
     os.close(ready)
     code = first.wait()
-    table.end_all(mark, one.home)
+    process_table.end_all(mark, one.home)
     oom = (one.folder / "oom").exists()
     state = one.state
     if one.read("config")["AutoRemove"]:
@@ -258,23 +253,7 @@ def attend(one: Container, command: list[str], environment: dict[str, str], read
     os._exit(0)
 
 
-def processes() -> ModuleType:
-    """`tests/process_table.py`, without its package."""
-    import importlib.util
-
-    path = Path(__file__).parents[1] / "process_table.py"
-    spec = importlib.util.spec_from_file_location("process_table", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def execute(root: Path, words: list[str]) -> None:
-    import subprocess
-    import threading
-
     flags, (name, *command) = parsed("exec", words)
     one = needed(root, name)
     if one.state["Status"] != "running":
@@ -304,7 +283,7 @@ def execute(root: Path, words: list[str]) -> None:
     code = process.wait()
     for one_way in carried:
         one_way.join()
-    os._exit(128 - code if code < 0 else code)
+    sys.exit(128 - code if code < 0 else code)
 
 
 def carry(source: IO[bytes], target: int) -> None:
@@ -404,9 +383,8 @@ COMMANDS = {"info": info, "image": image, "create": create, "start": start, "exe
             "rm": rm, "ps": ps, "container": container}  # fmt: skip
 
 
-def main() -> None:
-    _, folder, command, *words = sys.argv[1:]
-    root = Path(folder)
+def do(root: Path, command: str, words: list[str]) -> None:
+    """Do what a command line asks for."""
     with (root / "said").open("a") as said:
         said.write(json.dumps([command, *words]) + "\n")
     fault = (root / "fault").read_text() if (root / "fault").exists() else ""
@@ -427,4 +405,58 @@ def main() -> None:
         lock = os.open(root / f"lock-{command}", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
         fcntl.flock(lock, fcntl.LOCK_EX)
     COMMANDS[command](root, words)
+
+
+def answer(root: Path, asking: socket.socket) -> NoReturn:
+    """Do what one process of `command.py` asks for, with its streams; when it is killed, so is this."""
+    head, streams, _, _ = socket.recv_fds(asking, 4, 3)
+    for stream, given in enumerate(streams):
+        os.dup2(given, stream)
+        os.close(given)
+    said = b""
+    while len(said) < int.from_bytes(head, "big"):
+        said += asking.recv(1 << 16)
+    threading.Thread(target=end_with, args=(asking,), daemon=True).start()
+    command, *words = said.decode("utf-8", "surrogateescape").split("\0")
+    code = 1
+    try:
+        do(root, command, words)
+        code = 0
+    except SystemExit as end:
+        code = int(end.code or 0)
+    except Exception:
+        traceback.print_exc()
     sys.stdout.flush()
+    with contextlib.suppress(OSError):
+        asking.send(bytes([code]))
+    os._exit(code)
+
+
+def end_with(asking: socket.socket) -> None:
+    """End when the one that asked is gone."""
+    with contextlib.suppress(OSError):
+        asking.recv(1)
+    os._exit(1)
+
+
+def main() -> None:
+    """Serve the folder that the command line names, until this is killed."""
+    root = Path(sys.argv[1])
+    os.chdir(root)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listening.bind("socket")
+    listening.listen(128)
+    say("ready")
+    sys.stdout.flush()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        asking, _ = listening.accept()
+        if os.fork() == 0:
+            listening.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            answer(root, asking)
+        asking.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -405,4 +405,26 @@ SESSIONS = {
         scratch.rate, scratch.f(), scratch.C.found, scratch.f.note, type(c) is scratch.C
         """,
     ),
+    "an object in the place of its module": session(
+        """
+        source = '''
+        import sys
+        class Desk:
+            def __init__(self): self.jobs = []
+            def __getattr__(self, name):
+                if name.startswith("__"): raise AttributeError(name)
+                return "made " + name
+        sys.modules[__name__] = Desk()
+        '''
+        with open("desk.py", "w") as file: print(source, file=file)
+        import desk, sys; desk.jobs.append(5)
+        class Own: rate = 3
+        sys.modules["rates"] = Own()
+        """,
+        """
+        import desk as again ;; again is desk, again.jobs, sys.modules["desk"] is desk, desk.anything
+        import rates ;; rates.rate, type(rates) is Own
+        from desk import jobs ;; jobs is desk.jobs
+        """,
+    ),
 }

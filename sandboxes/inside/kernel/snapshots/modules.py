@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from ..dict_contents import DictContents, is_alone
+from .classes import is_users
 from .namespaces import is_made, is_made_by_cell
 from .singletons import is_of_session
 from .units import reason_of
@@ -50,6 +51,8 @@ class ImportedModules:
         """Names under which `import` finds a module that has another one; None: where it is to find nothing."""
         self.made: dict[str, ModuleType] = {}
         """Those that cells or libraries have made without a file."""
+        self.replaced: dict[str, Any] = {}
+        """Objects of cells, or of modules of the workspace, where `import` looks for modules."""
         self.of_workspace: dict[str, ModuleType] = {}
         """Those that were imported from files of the workspace; what was installed is not the user's."""
         self.versions: dict[str, str] = {}
@@ -83,10 +86,16 @@ class ImportedModules:
         self.imported = [*preloaded, *imported(before)]
         new = [(name, one) for name, one in zip(names, modules, strict=True) if name not in before]
         self.made = {name: one for name, one in new if is_made_by_cell(one)}
+        self.replaced = {name: one for name, one in new if _stands_for_module(one)}
         self.other_names = {name: other for name, one in new if (other := _other_name(name, one)) != name}
         self.of_workspace = workspace_modules(self._root, self.imported)
         self.versions = versions(self.imported)
         self.written = json.dumps(self.imported).encode()
+
+
+def _stands_for_module(value: Any) -> bool:
+    kind = type(value)
+    return not isinstance(value, ModuleType) and (sys.modules.get(kind.__module__) is value or is_users(kind))
 
 
 def _other_name(name: str, module: Any) -> str | None:

@@ -409,6 +409,14 @@ def _set_codecs(before: Any) -> None:
 
 _search_path()
 
+
+def _set_instead(before: Any) -> None:
+    sys.modules.update(before)
+
+
+INSTEAD = "objects instead of modules"
+"""Where `import` looks; which they are is known without looking through all modules."""
+
 KEPT: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "virtual subclasses": ("_abc", _virtual_subclasses, _register_again),
     "reducers of copyreg": ("copyreg", _reducers, _set_reducers),
@@ -425,6 +433,7 @@ KEPT: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "extensions of copyreg": ("copyreg", _extensions, _set_extensions),
     "domains of gettext": ("gettext", _domains, _set_domains),
     "codecs": ("codecs", _codecs, _set_codecs),
+    INSTEAD: ("sys", lambda: None, _set_instead),
     "folders of time zones": ("zoneinfo._tzpath", _zone_files, _set_zone_files),
     **library_registers.OF_LIBRARIES,
 }

@@ -26,6 +26,7 @@ from . import (
     modules,
     namespaces,
     open_numbers,
+    registers,
 )
 from .blobs import Spool, TooLargeError
 from .buffers import BufferWriter, blobs_of
@@ -206,6 +207,8 @@ class SnapshotWriter:
         made = namespaces.registered(self._modules.made, list(self._of_cells.values()))
         cloudpickle()._PICKLE_BY_VALUE_MODULES = {*made, *namespaces.Detached.names()}
         found |= {f"{SETTING_PREFIX}module {name}": module for name, module in made.items()}
+        if self._modules.replaced:
+            found[SETTING_PREFIX + registers.INSTEAD] = self._modules.replaced
         stale: list[Lost] = []
         self._earlier = {}
         for module_name, module in self._modules.of_workspace.items():
