@@ -439,4 +439,21 @@ SESSIONS = {
         times
         """,
     ),
+    "attributes of objects of libraries that something else holds": session(
+        """
+        import argparse, collections, optparse, cmd, fractions
+        class Own: pass
+        class Slotted: __slots__ = ("a", "__dict__")
+        own, slotted = Own(), Slotted(); own.x = 1; slotted.a = 1; slotted.b = 2
+        parser = argparse.ArgumentParser(); parser.add_argument("--n", type=int, default=3); args = parser.parse_args(["--n", "7"])
+        old = optparse.OptionParser(); old.add_option("--n"); options, _rest = old.parse_args(["--n", "5"])
+        config = vars(args); more = vars(parser.parse_args([])); shell = cmd.Cmd(); shell.seen = []; of_shell = shell.__dict__
+        layers = collections.ChainMap(config, vars(own), vars(slotted), vars(options))
+        """,
+        """
+        vars(args) is config is layers.maps[0], vars(own) is layers.maps[1], vars(options) is layers.maps[3], vars(shell) is of_shell
+        config["n"] = 42; layers["y"] = 5 ;; args.n, args.y, more, args
+        own.x = 9; slotted.b = 8; options.m = 3; shell.seen.append(1); shell.late = 2 ;; layers["x"], layers["b"], layers["m"], of_shell["late"]
+        """,
+    ),
 }

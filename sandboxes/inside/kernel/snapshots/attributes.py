@@ -308,7 +308,7 @@ def with_hung(reduced: Any, hung: dict[str, Any], *, anew: bool = False) -> Any:
 
 def reduce_with_constants(pickler: Any, value: Any) -> Any:
     """An object of `argparse` or `optparse`, which compare texts such as `SUPPRESS` by identity."""
-    usual = reducer_for(type(value))
+    usual = reducer_for(type(value)) or instances.reducer_of_held(type(value))
     reduced = NotImplemented if usual is None else usual(pickler, value)
     named = object.__getattribute__(value, "__dict__")
     constants = {id(one): (module, name) for module in WITH_CONSTANTS for name, one in _constants(module)}

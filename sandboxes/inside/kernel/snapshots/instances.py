@@ -92,6 +92,22 @@ def reducer_of(kind: Any) -> Reduce | None:
     return way.reduce if needed or needed_for_some or slots or not kind.__dictoffset__ else way.reduce_hashed
 
 
+def reducer_of_held(kind: Any) -> Reduce | None:
+    """How objects of a plain class of a library are taken apart, if a cell may hold their attributes: `vars(args)`."""
+    if not CurrentSession.asks_for_attributes or is_users(kind) or issubclass(kind, type | BaseException):
+        return None
+    says = any(_home(kind, name) is not None for name in (*STATE, *TAKING_APART, "__new__"))
+    plain = not says and bool(kind.__dictoffset__) and is_of_python(kind, object) and not slots_of(kind)
+    return _reduce_held if plain else None
+
+
+def _reduce_held(_pickler: Any, value: Any) -> Any:
+    attributes = shared_attributes(value)
+    if attributes is None:
+        return NotImplemented
+    return make, (type(value), object, ()), (attributes, (), True), None, None, fill
+
+
 def _with_cached(kind: type) -> Reduce | None:
     """How instances with slots of a class of attrs are taken apart; None: as that says, without what is cached."""
     if "__attrs_attrs__" not in vars(kind):

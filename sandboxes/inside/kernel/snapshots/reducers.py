@@ -224,8 +224,8 @@ class _OfLibraries:
 
     found: ClassVar[dict[type, Reduce | None]] = {}
     seen: ClassVar[tuple[Any, ...]] = ()
-    """The classes in `BASES` that were there, the attributes that cells had assigned to anything, and the classes that
-    had reducers of `copyreg`."""
+    """The classes in `BASES` that were there, the attributes that cells had assigned to anything, the classes that had
+    reducers of `copyreg`, and whether cells ask for attributes."""
 
 
 class _KnownKinds(dict[type, Reduce | None]):
@@ -243,7 +243,7 @@ class _KnownKinds(dict[type, Reduce | None]):
             if isinstance(known := getattr(sys.modules.get(module), name, None), type)
         ]
         assigned, registered = library_patches.CellAttributes.assigned, tuple(copyreg.dispatch_table)
-        seen = (tuple(base for base, _ in self._bases), assigned, registered)
+        seen = (tuple(base for base, _ in self._bases), assigned, registered, CurrentSession.asks_for_attributes)
         if seen != _OfLibraries.seen:
             _OfLibraries.seen, _OfLibraries.found = seen, {}
 
@@ -268,7 +268,7 @@ class _KnownKinds(dict[type, Reduce | None]):
             says = attributes.says_what_is_kept(kind)
             found = attributes.reduce_unasked if says else attributes.reducer_with_own(kind)
         found = found or member_reducer(kind) or sentinel_reducer(kind) or instances.reducer_of(kind)
-        return found or attributes.reducer_for(kind)
+        return found or attributes.reducer_for(kind) or instances.reducer_of_held(kind)
 
 
 class Reducers:
