@@ -286,4 +286,34 @@ SESSIONS = {
         shared.append(1); keys[1] = "new"; row["n"] = 77 ;; cells.tolist(), cells["k"][0] is shared, keys.base is cells, row.base is cells
         """,
     ),
+    "records within their own array, of one, of none, and sealed later": session(
+        """
+        import numpy as np, pandas as pd
+        class Agent: pass
+        kinds = [("o", "O"), ("n", "f8")]
+        tree = np.zeros(3, kinds); tree["o"][1] = tree[0]
+        agents = np.zeros(3, [("agent", "O"), ("pos", "f8", (2,))])
+        for i in range(3): a = Agent(); agents["agent"][i] = a; a.row, a.pos = agents[i], agents["pos"][i]
+        own = np.zeros(3, kinds); own["o"][0] = own["n"][1:]
+        plain = np.empty(3, object); plain[0] = [plain[1:]]; plain[1] = np.array(7); plain[2] = [1, 2]
+        cube = np.empty((2, 3, 4), object).transpose(1, 0, 2).copy(order="K"); cube[...] = "c"; face = cube[1:, :, 2]
+        # %%
+        one = pd.DataFrame({"sym": ["a"], "px": [1.0], "n": [1]}).to_records(index=False); pair, px = one[["sym", "n"]], one["px"]
+        many = np.zeros(3, [("o", "O"), ("x", "i2"), ("n", "f8")]); some = many[["o", "n"]][:1]; wide = np.broadcast_to(many[["o", "n"]], (2, 3))
+        nothing = np.zeros(3, [("m", "O", (0,))]); empty, row = nothing["m"], nothing[1]
+        late = np.zeros(3, kinds); n, last = late["n"], late[2]; late.flags.writeable = False
+        marked = late["n"].view(np.dtype("f8", metadata={"u": 1}))
+        """,
+        """
+        tree["o"][1]["n"] = 5; tree[0]["n"], type(tree["o"][1]).__name__
+        agents[1]["pos"] = 3 ;; agents["agent"][1].pos.tolist(), agents["agent"][1].row["pos"].tolist(), a.row["agent"] is a
+        own["n"][1] = 4 ;; own["o"][0].tolist()
+        plain[1] = "x" ;; plain[0][0].tolist(), plain.tolist()
+        face[0, 0] = "f" ;; [i for i, one_of in np.ndenumerate(cube) if one_of == "f"], cube.strides, face.strides, type(plain[2])
+        pair["n"] = 9; px[0] = 2 ;; one.tolist(), pair.tolist(), np.shares_memory(pair, one)
+        some["n"] = 8; many["o"][2] = "z" ;; many.tolist(), wide.tolist(), wide.shape
+        empty.shape, row.dtype, nothing.dtype
+        n[0] = 1; last["o"] = "x" ;; late.tolist(), late.flags.writeable, n.flags.writeable, marked.dtype.metadata["u"], marked.tolist()
+        """,
+    ),
 }

@@ -10,7 +10,8 @@ import gc
 import math
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pickle import PickleBuffer, PicklingError
 from typing import Any
 
@@ -38,25 +39,26 @@ def reduce_array(pickler: Any, array: Any) -> Any:
     if (root is not array or array.base is not None) and is_foreign(root):
         owner = pickler.reducers.memory.owner_of(root)
         if root is not array and owner is None and (part := parts.part_with(root)) is not None:
-            offset = array.__array_interface__["data"][0] - _bounds(root)[0] if array.size else 0
+            offset = _start(array) - _bounds(root)[0] if array.size else 0
             return make_view, (part, offset, array.shape, array.strides, array.dtype, bool(array.flags.writeable))
         root = root if owner is None else owner
     if root is not array:
         start = address(root) if is_owner(root) else _bounds(root)[0]
-        offset = array.__array_interface__["data"][0] - start if array.size else 0
+        offset = _start(array) - start if array.size else 0
         if not is_owner(root) and root.dtype.hasobject and root.dtype != array.dtype:
             path = _field(root.dtype, array.dtype, offset % root.itemsize)
             return make_field, (root, path, offset, array.shape, array.strides, bool(array.flags.writeable))
         return make_view, (root, offset, array.shape, array.strides, array.dtype, bool(array.flags.writeable))
-    if array.dtype.hasobject:
-        function, arguments, state = array.__reduce__()
-        if array.dtype.names is not None:
-            state = *state[:-1], [_own(array.dtype, item) for item in state[-1]]
-        return function, arguments, (state, bool(array.flags.writeable)), None, None, set_objects
     order = dense_order(array)
     if order is None:
         array, order = copy_of(array, "C"), tuple(range(array.ndim))
     plain = array.transpose(order)
+    if array.dtype.hasobject:
+        content = plain.__reduce__()[2]
+        if _has_parts(array.dtype):
+            content = *content[:-1], [_own(array.dtype, item) for item in content[-1]]
+        made = make_objects, (plain.shape, array.dtype, order)
+        return *made, (content, bool(array.flags.writeable), order), None, None, fill_objects
     if array.nbytes < LARGE:
         return make_small, (plain.tobytes(), array.dtype, plain.shape, order, bool(array.flags.writeable))
     # Two dimensions, so that the buffer can be cut where a row ends.
@@ -65,8 +67,13 @@ def reduce_array(pickler: Any, array: Any) -> Any:
     return make_array, (buffer, array.dtype, plain.shape, order, bool(array.flags.writeable))
 
 
+def _has_parts(dtype: Any) -> bool:
+    """Whether fields of records are arrays."""
+    return any(kind.subdtype is not None or _has_parts(kind) for kind, *_ in (dtype.fields or {}).values())
+
+
 def _own(dtype: Any, item: Any) -> Any:
-    """An item of an array of records; what is an array in it is a view of the array, which is not there yet then."""
+    """An item of an array of records, in which arrays are no views of the array: that would be kept in itself."""
     if dtype.subdtype is not None:
         return item.copy()
     return item if dtype.names is None else tuple(_own(dtype[name], item[at]) for at, name in enumerate(dtype.names))
@@ -75,14 +82,14 @@ def _own(dtype: Any, item: Any) -> Any:
 def reduce_record(pickler: Any, record: Any) -> Any:
     """An item of a structured array, which is a view of its memory."""
     base = record.base
-    if not isinstance(base, sys.modules["numpy"].ndarray) or record.dtype.names is None:
+    if not isinstance(base, sys.modules["numpy"].ndarray) or not record.dtype.names or not record.nbytes:
         return NotImplemented
     offset = record.__array_interface__["data"][0] - _bounds(base)[0]
     if dense_order(base) is None or not 0 <= offset <= base.nbytes - record.nbytes:
         return NotImplemented
     if base.dtype.hasobject and not (base.ndim == 1 and base.dtype == record.dtype and offset % base.itemsize == 0):
         return NotImplemented
-    return make_record, (base, offset, record.dtype)
+    return make_record, (base, offset, record.dtype, bool(record.flags.writeable))
 
 
 def reduce_tree(pickler: Any, tree: Any) -> Any:
@@ -114,11 +121,14 @@ def make_generator(base: Any, kind: Any, bits: Any) -> Any:
     return made
 
 
-def make_record(base: Any, offset: int, dtype: Any) -> Any:
+def make_record(base: Any, offset: int, dtype: Any, writeable: bool = False) -> Any:
     """An item of the memory of a structured array; that of a row keeps the array itself."""
-    if base.ndim == 1 and base.dtype == dtype and base.strides[0] > 0 and offset % base.strides[0] == 0:
-        return base[offset // base.strides[0]]
-    return make_view(base, offset, (), (), dtype, bool(base.flags.writeable))[()]
+    import numpy
+
+    with _writeable(base) if writeable else nullcontext():
+        if base.ndim == 1 and base.dtype == dtype and base.strides[0] > 0 and offset % base.strides[0] == 0:
+            return numpy.ndarray.__getitem__(base, offset // base.strides[0])
+        return make_view(base, offset, (), (), dtype, bool(base.flags.writeable))[()]
 
 
 def reduce_dtype(_pickler: Any, dtype: Any) -> Any:
@@ -172,10 +182,8 @@ def root_of(array: Any) -> Any:
         return array if array.dtype.hasobject else base
     if root is array or dense_order(root) is None:
         return array
-    if root.dtype.hasobject and root.dtype != array.dtype:
-        within = (array.__array_interface__["data"][0] - _bounds(root)[0]) % root.itemsize
-        if not array.size or _field(root.dtype, array.dtype, within) is None:
-            return array
+    if root.dtype.hasobject and root.dtype != array.dtype and not (array.nbytes and _has_view(root, array)):
+        return array
     if array.dtype.hasobject and not root.dtype.hasobject:
         return array
     if array.size:
@@ -187,17 +195,49 @@ def root_of(array: Any) -> Any:
 
 def _field(whole: Any, part: Any, within: int) -> tuple[Any, ...] | None:
     """The names by which a part of a record is had, from its type and where it begins; None if it is no such part."""
-    if part.names is not None and within == 0 and set(part.names) < set(whole.names or ()):
-        return ([*part.names],) if whole[[*part.names]] == part else None
+    if part.names and within == 0 and set(part.names) < set(whole.names or ()) and whole[[*part.names]] == part:
+        return ([*part.names],)
     for name in whole.names or ():
         kind, start = whole.fields[name][:2]
-        if start <= within < start + kind.itemsize:
-            if kind.base == part and (within - start) % part.itemsize == 0:
-                return (name,)
-            rest = _field(kind.base, part, (within - start) % kind.base.itemsize)
-            if rest is not None:
-                return name, *rest
+        if not start <= within < start + kind.itemsize:
+            continue
+        if _is_same(kind.base, part) and (within - start) % part.itemsize == 0:
+            return (name,)
+        rest = _field(kind.base, part, (within - start) % kind.base.itemsize)
+        if rest is not None:
+            return name, *rest
     return None
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two types are equal, and say the same of themselves."""
+    return bool(one == other) and one.char == other.char and (one.metadata or {}) == (other.metadata or {})
+
+
+def _has_view(root: Any, array: Any) -> bool:
+    """Whether a view of an array of records that hold objects can be made again: NumPy may refuse to."""
+    offset = _start(array) - _bounds(root)[0]
+    path = _field(root.dtype, array.dtype, offset % root.itemsize)
+    if path is None:
+        return False
+    try:
+        view = make_field(root, path, offset, array.shape, array.strides, False)
+    except (TypeError, ValueError, IndexError, AttributeError):
+        return False
+    return bool(view.dtype == array.dtype) and view.shape == array.shape
+
+
+def whole_of(value: Any) -> Any:
+    """What a value is kept with: the array of objects that it is a view or a record of, else itself.
+
+    The views of one array are pickled together from the beginning: each alone would have the whole array in it.
+    """
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, (numpy.ndarray, numpy.void)) or not value.dtype.hasobject:
+        return value
+    while isinstance(value.base, numpy.ndarray):
+        value = value.base
+    return value
 
 
 def is_foreign(root: Any) -> bool:
@@ -224,11 +264,19 @@ def dense_order(array: Any) -> tuple[int, ...] | None:
     return order if array.transpose(order).flags.c_contiguous else None
 
 
+def _start(array: Any) -> int:
+    """Where the first item of an array is; of records, its interface describes every field, which takes long."""
+    return int(array.ctypes.data if array.dtype.names else array.__array_interface__["data"][0])
+
+
 def _bounds(array: Any) -> tuple[int, int]:
-    numpy = sys.modules["numpy"]
-    place = numpy.lib.array_utils if hasattr(numpy.lib, "array_utils") else numpy
-    low, high = place.byte_bounds(array)
-    return int(low), int(high)
+    low = high = _start(array)
+    if not array.size:
+        return low, low
+    for size, stride in zip(array.shape, array.strides, strict=True):
+        last = stride * (size - 1)
+        low, high = (low + last, high) if last < 0 else (low, high + last)
+    return low, high + int(array.itemsize)
 
 
 def reduce_memmap(pickler: Any, array: Any) -> Any:
@@ -300,7 +348,7 @@ def _part_of_base(pickler: Any, array: Any) -> Any:
     writeable = bool(array.flags.writeable)
     if low < first or last < high or not array.size or (writeable and not base.flags.writeable):
         return None
-    offset = array.__array_interface__["data"][0] - first
+    offset = _start(array) - first
     return make_part, (base, type(array), offset, array.shape, array.strides, array.dtype, writeable)
 
 
@@ -401,8 +449,30 @@ def make_small(data: bytes, dtype: Any, shape: Any, order: Any, writeable: bool)
     return _sealed(copy_of(make_array(data, dtype, shape, order, False)), writeable)
 
 
+def make_objects(shape: Any, dtype: Any, order: Any) -> Any:
+    """An array of objects that is still to be filled; views of it may be made before that."""
+    import numpy
+
+    sizes, strides, step = [0] * len(order), [0] * len(order), dtype.itemsize
+    for axis, size in zip(reversed(order), reversed(shape), strict=True):
+        sizes[axis], strides[axis] = size, step
+        step *= size
+    return numpy.ndarray(tuple(sizes), dtype, None, 0, tuple(strides))
+
+
+def fill_objects(array: Any, state: Any) -> None:
+    """Fill it."""
+    import numpy
+
+    content, writeable, order = state
+    plain = numpy.empty(0)
+    plain.__setstate__(content)
+    array.transpose(order)[...] = plain
+    _sealed(array, writeable)
+
+
 def set_objects(array: Any, state: Any) -> None:
-    """Fill an array of objects."""
+    """Fill an array of objects, as snapshots of an earlier version have it."""
     content, writeable = state
     array.__setstate__(content)
     _sealed(array, writeable)
@@ -414,18 +484,23 @@ def make_view(root: Any, offset: int, shape: Any, strides: Any, dtype: Any, writ
 
     if is_owner(root):
         return _sealed(numpy.ndarray(shape, dtype, root, offset, strides), writeable)
-    if not writeable or root.flags.writeable:
-        return _sealed(_view(root, offset, shape, strides, dtype), writeable)
-    # It was made before its root was sealed, and can be written to still.
+    with _writeable(root) if writeable else nullcontext():
+        view = _view(root, offset, shape, strides, dtype)
+    return _sealed(view, writeable)
+
+
+@contextmanager
+def _writeable(root: Any) -> Iterator[None]:
+    """Let views of an array be made that can be written to, though it was sealed after they were."""
     chain = [root]
-    while isinstance(chain[-1].base, numpy.ndarray):
+    while isinstance(chain[-1].base, sys.modules["numpy"].ndarray):
         chain.append(chain[-1].base)
-    sealed = [one for one in reversed(chain) if not one.flags.writeable]
+    sealed = [] if root.flags.writeable else [one for one in reversed(chain) if not one.flags.writeable]
     with suppress(ValueError):  # their memory is for reading only now
         for one in sealed:
             one.flags.writeable = True
     try:
-        return _view(root, offset, shape, strides, dtype)
+        yield
     finally:
         for one in reversed(sealed):
             one.flags.writeable = False
@@ -435,14 +510,14 @@ def make_field(root: Any, path: tuple[Any, ...], offset: int, shape: Any, stride
     """A view of a field of an array of records that hold objects, which NumPy gives by names only."""
     import numpy
 
-    part = root.view(numpy.ndarray)
-    for name in path:
-        part = part[name]
-    offset -= _bounds(part)[0] - _bounds(root)[0]
-    view = _indexed(part, offset, shape, strides)
-    if view is None:
-        first = _indexed(part, offset, (), ())
-        view = numpy.lib.stride_tricks.as_strided(first, shape, strides)
+    with _writeable(root) if writeable else nullcontext():
+        part = root.view(numpy.ndarray)
+        for name in path:
+            part = part[name]
+        offset -= _bounds(part)[0] - _bounds(root)[0]
+        view = _indexed(part, offset, shape, strides)
+        if view is None:
+            view = numpy.lib.stride_tricks.as_strided(_indexed(part, offset, (), ()), shape, strides)
     return _sealed(view, writeable)
 
 
@@ -486,11 +561,15 @@ def _indexed(root: Any, offset: int, shape: Any, strides: Any) -> Any:
         first[axis], offset = divmod(offset, root.strides[axis]) if root.strides[axis] else (0, offset)
     index: list[Any] = [first[axis] for axis in range(root.ndim)]
     of_view: dict[int, int] = {}
-    for axis, (size, stride) in enumerate(zip(shape, strides, strict=True)):
+    for axis in sorted(range(len(shape)), key=lambda one: shape[one] == 1):
+        size, stride = shape[axis], strides[axis]
+        free = [one for one in range(root.ndim) if one not in of_view and root.strides[one]]
+        fitting = [one for one in free if stride and stride % root.strides[one] == 0]
         if size == 1:
-            continue
-        fitting = [one for one in range(root.ndim) if one not in of_view and stride and stride % root.strides[one] == 0]
+            fitting = [one for one in fitting if root.strides[one] == stride]
         if not fitting:
+            if size == 1:
+                continue
             return None
         taken = max(fitting, key=lambda one: root.strides[one])
         step = stride // root.strides[taken]
@@ -503,8 +582,14 @@ def _indexed(root: Any, offset: int, shape: Any, strides: Any) -> Any:
         return None
     order = [of_view[axis] for axis in sorted(of_view)]
     found = root[(*index, ...)].transpose([order.index(axis) for axis in sorted(order)])
-    found = found[(*(None if size == 1 else slice(None) for size in shape), ...)]
-    return found if (found.shape, found.strides) == (tuple(shape), tuple(strides)) else None
+    found = found[(*(slice(None) if axis in order else None for axis in range(len(shape))), ...)]
+    return found if _has_layout(found, shape, strides) else None
+
+
+def _has_layout(array: Any, shape: Any, strides: Any) -> bool:
+    """Whether an array has this shape and these strides, where they matter."""
+    moves = zip(array.strides, strides, shape, strict=True) if array.shape == tuple(shape) else ()
+    return array.shape == tuple(shape) and all(one == other for one, other, size in moves if size > 1)
 
 
 def _sealed(array: Any, writeable: bool) -> Any:

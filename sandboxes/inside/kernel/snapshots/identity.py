@@ -14,6 +14,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from .classes import is_users
+from .instances import slots_of
 
 PLACES = (("numpy", "nan"), ("math", "nan"), ("cmath", "nan"))
 """The NaN that there is once in each process. The order is part of the format."""
@@ -85,7 +86,7 @@ def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
     """Writes instances of a type that are variables of a module by their names.
 
     They are those that can say nothing but which one they are, in the module of their class, and those that are their
-    own copies, as traitlets' `All` is, in any module of its library.
+    own copies, as traitlets' `All` is, in any module of its library: these with their attributes.
 
     Returns:
         None: there are none.
@@ -93,24 +94,47 @@ def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
     module = sys.modules.get(kind.__module__)
     if not isinstance(module, ModuleType) or kind.__module__ in ("__main__", "builtins"):
         return None
+    bare = can_be_bare(kind)
     names = {}
-    if can_be_bare(kind):
+    if bare:
         names = _places([kind.__module__], lambda value: type(value) is kind and not _says_more(value))
-    if all(isinstance(vars(kind).get(name), FunctionType) for name in COPIED_BY) and not is_users(kind):
-        library = kind.__module__.partition(".")[0]
-        known = [name for name in list(sys.modules) if name == library or name.startswith(f"{library}.")]
-        names |= _places(known, lambda value: type(value) is kind and _is_its_copy(value))
+    names = {**_unique(kind), **names}
     if not names:
         return None
 
     def reduce(pickler: Any, value: Any) -> Any:
         place = names.get(id(value))
-        return NotImplemented if place is None else (find_sentinel, (*place, kind.__qualname__))
+        if place is None or vars(sys.modules.get(place[0], object)).get(place[1]) is not value:
+            return NotImplemented
+        found = find_sentinel, (*place, kind.__qualname__)
+        return (*found, dict(vars(value)), None, None, set_said) if _says_more(value) else found
 
     return reduce
 
 
+def set_said(value: Any, said: dict[str, Any]) -> None:
+    """Have a library's object say what it said, without asking its class."""
+    object.__getattribute__(value, "__dict__").update(said)
+
+
 COPIED_BY = ("__copy__", "__deepcopy__")
+_known: dict[type, tuple[int, dict[int, tuple[str, str]]]] = {}
+"""By class, how many modules there were when they were looked through, and what was found."""
+
+
+def _unique(kind: Any) -> dict[int, tuple[str, str]]:
+    """The objects of a library's class that are their own copies, and where its modules have them."""
+    if not all(isinstance(vars(kind).get(name), FunctionType) for name in COPIED_BY) or is_users(kind):
+        return {}
+    known = _known.get(kind)
+    if known is None or known[0] != len(sys.modules):
+        library = kind.__module__.partition(".")[0]
+        modules = [name for name in list(sys.modules) if name == library or name.startswith(f"{library}.")]
+        modules.sort(key=lambda name: (name == kind.__module__, -len(name)))  # the last one counts
+        plain = not slots_of(kind) and kind.__basicsize__ <= PLAIN_SIZE and kind.__dictoffset__
+        found = _places(modules, lambda value: type(value) is kind and _is_its_copy(value)) if plain else {}
+        known = _known[kind] = len(sys.modules), found
+    return known[1]
 
 
 def _places(modules: list[str], wanted: Callable[[Any], bool]) -> dict[int, tuple[str, str]]:
@@ -130,7 +154,10 @@ def _says_more(value: Any) -> bool:
 
 
 def _is_its_copy(value: Any) -> bool:
-    return value.__copy__() is value and value.__deepcopy__({}) is value
+    try:
+        return value.__copy__() is value and value.__deepcopy__({}) is value
+    except Exception:  # a library's, which may refuse to be copied
+        return False
 
 
 def can_be_bare(kind: Any) -> bool:

@@ -326,18 +326,28 @@ def _options() -> Any:
     if not (own := namespaces_of_options()):
         return None
     mine = [option for key, option in config._registered_options.items() if key.partition(".")[0] in own]
-    return [(tuple(option), config.get_option(option.key)) for option in mine]
+    old = [tuple(one) for key, one in config._deprecated_options.items() if key.partition(".")[0] in own]
+    values = [place[name] for place, name in (_place(config, one.key) for one in mine)]
+    return [(tuple(one), value) for one, value in zip(mine, values, strict=True)], old
+
+
+def _place(config: Any, key: str) -> tuple[dict[str, Any], str]:
+    """Where the value of an option is; asking pandas for it may warn."""
+    place: tuple[dict[str, Any], str] = config._get_root(key)
+    return place
 
 
 def _set_options(before: Any) -> None:
     config: Any = importlib.import_module("pandas._config.config")
-    for option, value in before:  # without asking what checks it, or telling who listens
+    options, old = before
+    for option, value in options:  # without asking what checks it, or telling who listens
         key, default, doc, *_ = option
         if key not in config._registered_options:
             config.register_option(key, default, doc)
         config._registered_options[key] = config.RegisteredOption(*option)
-        root, name = config._get_root(key)
+        root, name = _place(config, key)
         root[name] = value
+    config._deprecated_options.update({one[0]: config.DeprecatedOption(*one) for one in old})
 
 
 def _metrics() -> Any:

@@ -8,6 +8,7 @@ import contextlib
 import gc
 import io
 import pickle
+import sys
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, ClassVar
 
@@ -160,17 +161,19 @@ class _PartialUnpickler(SLOW):  # type: ignore[misc]
             if (isinstance(one, ModuleType) and not is_made(one)) or (isinstance(one, type) and not is_users(one)):
                 continue
             waiting += gc.get_referents(one)
-            if _holds_objects(one):
-                waiting += list(one.ravel())  # an array does not show the garbage collector what it holds
+            waiting += _objects_of(one)
         return None
 
 
-def _holds_objects(value: Any) -> bool:
-    """Whether a value is an array of objects; one that is none may answer with an error."""
-    try:
-        return getattr(getattr(value, "dtype", None), "hasobject", False) is True and hasattr(value, "ravel")
-    except Exception:
-        return False
+def _objects_of(value: Any) -> list[Any]:
+    """What an array holds, which it does not show the garbage collector; of records, what is in their fields."""
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, numpy.ndarray) or not value.dtype.hasobject:
+        return []
+    array = value.view(numpy.ndarray)
+    if array.dtype.names is None:
+        return list(array.ravel())
+    return [one for name in array.dtype.names for one in _objects_of(array[name])]
 
 
 class _ForeignUnpickler(_PartialUnpickler):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
+from .arrays import whole_of
 from .classes import is_users
 from .identities import may_be_one
 from .manifest import Place
@@ -231,7 +232,7 @@ class Partition:
                 del left[name]
         same: dict[int, list[str]] = {}
         for name, value in left.items():
-            same.setdefault(id(value), []).append(name)
+            same.setdefault(id(whole_of(value)), []).append(name)
         seeds += [tuple(names) for names in same.values()]
         reducers = Reducers(self.with_nans)
         reducers.named = self.named

@@ -1,5 +1,6 @@
 """Loads a vendored cloudpickle under a private name, so that user code cannot import it unless it is installed."""
 
+import enum
 import importlib
 import importlib.util
 import os
@@ -167,6 +168,13 @@ OF_OBJECTS = ("__class__", "__name__", "__bases__", "__base__", "__mro__")
 """What a class may have for its objects and has another of for itself."""
 
 
+def _of_objects(kind: Any) -> dict[str, Any]:
+    """What of this a class has; not what may want to know the class, which is not there yet."""
+    found = {name: vars(kind)[name] for name in OF_OBJECTS if name in vars(kind)}
+    known = () if isinstance(kind, enum.EnumMeta) else (property, str, int, float, tuple, type(None))
+    return {name: one for name, one in found.items() if name == "__class__" or type(one) in known}
+
+
 def _keep_slots(module: Any) -> None:
     """Let a class be made with its slots and its full name.
 
@@ -190,14 +198,14 @@ def _keep_slots(module: Any) -> None:
             own = kind.__dict__["__slots__"]
             keywords = {**keywords, "__slots__": own if isinstance(own, str) else tuple(own)}
         # Once the class is there, these would be its own metaclass and name, instead of what its objects say.
-        keywords = {**keywords, **{name: kind.__dict__[name] for name in OF_OBJECTS if name in kind.__dict__}}
+        keywords = {**keywords, **_of_objects(kind)}
         if kind.__qualname__ != name:  # one within another class or a function
             keywords = {**keywords, "__qualname__": kind.__qualname__}
         return constructor, name, bases, {**keywords, **notes_on(kind)}, *rest
 
     def without(kind: Any) -> Any:
         state, slots = state_of(kind)
-        for name in OF_OBJECTS:
+        for name in _of_objects(kind):
             state.pop(name, None)
         own = state.get("__slots__", ())
         for name in [own] if isinstance(own, str) else list(own):
