@@ -23,7 +23,6 @@ TRULY_NAMED = {
     "frames on memory of others": {"cnp"},
     "a house style of figures": {"ax"},
     "ways to import": {"magic_hat"},
-    "records within their own array, of one, of none, and sealed later": {"marked", "wide"},
     "shared instance dicts": {"nd", "ns", "ns2"},
     "objects that lie, refuse, raise and answer for everything": {"rg"},
     "weakrefs that carry things": {"dead", "rset"},

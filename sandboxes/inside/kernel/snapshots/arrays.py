@@ -7,17 +7,16 @@ bytearray), an offset and strides. Nothing of a large array goes through the str
 import array as standard
 import ctypes
 import gc
-import math
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext
 from pickle import PickleBuffer, PicklingError
 from typing import Any
 
 from . import instances, parts
 from .attributes import is_only_forbidden, with_hung
 from .classes import PLAIN, is_users
+from .layouts import bounds, dense_order, field_of, indexed, sealed, start_of, view_of, writeable_for_a_while
 from .memory import Held, Mapped, address
 from .singletons import CurrentSession, found, portable_path
 
@@ -35,36 +34,47 @@ def is_owner(value: Any) -> bool:
 
 def reduce_array(pickler: Any, array: Any) -> Any:
     """How an exact `numpy.ndarray` is pickled."""
-    root = root_of(array)
+    root, writeable = root_of(array), bool(array.flags.writeable)
     if (root is not array or array.base is not None) and is_foreign(root):
         owner = pickler.reducers.memory.owner_of(root)
         if root is not array and owner is None and (part := parts.part_with(root)) is not None:
-            offset = _start(array) - _bounds(root)[0] if array.size else 0
-            return make_view, (part, offset, array.shape, array.strides, array.dtype, bool(array.flags.writeable))
+            offset = start_of(array) - bounds(root)[0] if array.size else 0
+            return make_view, (part, offset, array.shape, array.strides, array.dtype, writeable)
         root = root if owner is None else owner
     if root is not array:
-        start = address(root) if is_owner(root) else _bounds(root)[0]
-        offset = _start(array) - start if array.size else 0
+        start = address(root) if is_owner(root) else bounds(root)[0]
+        offset = start_of(array) - start if array.size else 0
         if not is_owner(root) and root.dtype.hasobject and root.dtype != array.dtype:
-            path = _field(root.dtype, array.dtype, offset % root.itemsize)
-            return make_field, (root, path, offset, array.shape, array.strides, bool(array.flags.writeable))
-        return make_view, (root, offset, array.shape, array.strides, array.dtype, bool(array.flags.writeable))
+            path = field_of(root.dtype, array.dtype, offset % root.itemsize)
+            return make_field, (root, path, offset, array.shape, array.strides, writeable)
+        return make_view, (root, offset, array.shape, array.strides, array.dtype, writeable)
     order = dense_order(array)
     if order is None:
         array, order = copy_of(array, "C"), tuple(range(array.ndim))
     plain = array.transpose(order)
     if array.dtype.hasobject:
-        content = plain.__reduce__()[2]
-        if _has_parts(array.dtype):
-            content = *content[:-1], [_own(array.dtype, item) for item in content[-1]]
-        made = make_objects, (plain.shape, array.dtype, order)
-        return *made, (content, bool(array.flags.writeable), order), None, None, fill_objects
+        return _reduce_objects(plain, order, writeable)
     if array.nbytes < LARGE:
-        return make_small, (plain.tobytes(), array.dtype, plain.shape, order, bool(array.flags.writeable))
+        return make_small, (plain.tobytes(), array.dtype, plain.shape, order, writeable)
     # Two dimensions, so that the buffer can be cut where a row ends.
     rows = plain.shape[0] if plain.ndim > 1 else 1
     buffer = PickleBuffer(plain.reshape(-1).view("u1").reshape(rows, -1))
-    return make_array, (buffer, array.dtype, plain.shape, order, bool(array.flags.writeable))
+    return make_array, (buffer, array.dtype, plain.shape, order, writeable)
+
+
+def _reduce_objects(array: Any, order: tuple[int, ...], writeable: bool) -> Any:
+    """An array of objects, which is whole before it is filled: what is in it may be a view of it.
+
+    Args:
+        array: The array, its axes in their order in memory.
+        order: That order.
+        writeable: Whether it can be written to.
+    """
+    content = array.__reduce__()[2]
+    if _has_parts(array.dtype):
+        content = *content[:-1], [_own(array.dtype, item) for item in content[-1]]
+    state = content, writeable, order
+    return make_objects, (array.shape, array.dtype, order), state, None, None, fill_objects
 
 
 def _has_parts(dtype: Any) -> bool:
@@ -84,7 +94,7 @@ def reduce_record(pickler: Any, record: Any) -> Any:
     base = record.base
     if not isinstance(base, sys.modules["numpy"].ndarray) or not record.dtype.names or not record.nbytes:
         return NotImplemented
-    offset = record.__array_interface__["data"][0] - _bounds(base)[0]
+    offset = record.__array_interface__["data"][0] - bounds(base)[0]
     if dense_order(base) is None or not 0 <= offset <= base.nbytes - record.nbytes:
         return NotImplemented
     if base.dtype.hasobject and not (base.ndim == 1 and base.dtype == record.dtype and offset % base.itemsize == 0):
@@ -125,7 +135,7 @@ def make_record(base: Any, offset: int, dtype: Any, writeable: bool = False) -> 
     """An item of the memory of a structured array; that of a row keeps the array itself."""
     import numpy
 
-    with _writeable(base) if writeable else nullcontext():
+    with writeable_for_a_while(base) if writeable else nullcontext():
         if base.ndim == 1 and base.dtype == dtype and base.strides[0] > 0 and offset % base.strides[0] == 0:
             return numpy.ndarray.__getitem__(base, offset // base.strides[0])
         return make_view(base, offset, (), (), dtype, bool(base.flags.writeable))[()]
@@ -187,37 +197,16 @@ def root_of(array: Any) -> Any:
     if array.dtype.hasobject and not root.dtype.hasobject:
         return array
     if array.size:
-        (low, high), (first, last) = _bounds(array), _bounds(root)
+        (low, high), (first, last) = bounds(array), bounds(root)
         if low < first or last < high:
             return array
     return root
 
 
-def _field(whole: Any, part: Any, within: int) -> tuple[Any, ...] | None:
-    """The names by which a part of a record is had, from its type and where it begins; None if it is no such part."""
-    if part.names and within == 0 and set(part.names) < set(whole.names or ()) and whole[[*part.names]] == part:
-        return ([*part.names],)
-    for name in whole.names or ():
-        kind, start = whole.fields[name][:2]
-        if not start <= within < start + kind.itemsize:
-            continue
-        if _is_same(kind.base, part) and (within - start) % part.itemsize == 0:
-            return (name,)
-        rest = _field(kind.base, part, (within - start) % kind.base.itemsize)
-        if rest is not None:
-            return name, *rest
-    return None
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    """Whether two types are equal, and say the same of themselves."""
-    return bool(one == other) and one.char == other.char and (one.metadata or {}) == (other.metadata or {})
-
-
 def _has_view(root: Any, array: Any) -> bool:
     """Whether a view of an array of records that hold objects can be made again: NumPy may refuse to."""
-    offset = _start(array) - _bounds(root)[0]
-    path = _field(root.dtype, array.dtype, offset % root.itemsize)
+    offset = start_of(array) - bounds(root)[0]
+    path = field_of(root.dtype, array.dtype, offset % root.itemsize)
     if path is None:
         return False
     try:
@@ -254,29 +243,6 @@ def _base(array: Any) -> Any:
         return base.obj
     between = type(base).__name__ == "DummyArray" and type(base).__module__.startswith("numpy.")
     return base.base if between else base  # of `as_strided`, and so of sliding windows
-
-
-def dense_order(array: Any) -> tuple[int, ...] | None:
-    """The order of axes in which an array covers its memory without gaps; None if there is none."""
-    if array.flags.c_contiguous:
-        return tuple(range(array.ndim))
-    order = tuple(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
-    return order if array.transpose(order).flags.c_contiguous else None
-
-
-def _start(array: Any) -> int:
-    """Where the first item of an array is; of records, its interface describes every field, which takes long."""
-    return int(array.ctypes.data if array.dtype.names else array.__array_interface__["data"][0])
-
-
-def _bounds(array: Any) -> tuple[int, int]:
-    low = high = _start(array)
-    if not array.size:
-        return low, low
-    for size, stride in zip(array.shape, array.strides, strict=True):
-        last = stride * (size - 1)
-        low, high = (low + last, high) if last < 0 else (low, high + last)
-    return low, high + int(array.itemsize)
 
 
 def reduce_memmap(pickler: Any, array: Any) -> Any:
@@ -344,11 +310,11 @@ def _part_of_base(pickler: Any, array: Any) -> Any:
     root = root_of(array)
     if root is array or base.dtype.hasobject or is_owner(root) or is_foreign(root) or dense_order(base) is None:
         return None
-    (low, high), (first, last) = _bounds(array), _bounds(base)
+    (low, high), (first, last) = bounds(array), bounds(base)
     writeable = bool(array.flags.writeable)
     if low < first or last < high or not array.size or (writeable and not base.flags.writeable):
         return None
-    offset = _start(array) - first
+    offset = start_of(array) - first
     return make_part, (base, type(array), offset, array.shape, array.strides, array.dtype, writeable)
 
 
@@ -379,7 +345,7 @@ def make_part(base: Any, kind: Any, offset: int, shape: Any, strides: Any, dtype
     import numpy
 
     try:
-        return _sealed(numpy.ndarray.__new__(kind, shape, dtype, base, offset, strides), writeable)
+        return sealed(numpy.ndarray.__new__(kind, shape, dtype, base, offset, strides), writeable)
     except Exception:  # times are in no buffer, and a class may want to know what an array is made of
         return make_subclass(make_view(base, offset, shape, strides, dtype, writeable), kind, dtype)
 
@@ -441,12 +407,12 @@ def make_array(buffer: Any, dtype: Any, shape: Any, order: Any, writeable: bool)
         sizes[axis], strides[axis] = size, step
         step *= size
     array: Any = numpy.ndarray(tuple(sizes), dtype, buffer, 0, tuple(strides))
-    return _sealed(array, writeable)
+    return sealed(array, writeable)
 
 
 def make_small(data: bytes, dtype: Any, shape: Any, order: Any, writeable: bool) -> Any:
     """An array whose content is in the stream, with memory of its own."""
-    return _sealed(copy_of(make_array(data, dtype, shape, order, False)), writeable)
+    return sealed(copy_of(make_array(data, dtype, shape, order, False)), writeable)
 
 
 def make_objects(shape: Any, dtype: Any, order: Any) -> Any:
@@ -468,14 +434,14 @@ def fill_objects(array: Any, state: Any) -> None:
     plain = numpy.empty(0)
     plain.__setstate__(content)
     array.transpose(order)[...] = plain
-    _sealed(array, writeable)
+    sealed(array, writeable)
 
 
 def set_objects(array: Any, state: Any) -> None:
     """Fill an array of objects, as snapshots of an earlier version have it."""
     content, writeable = state
     array.__setstate__(content)
-    _sealed(array, writeable)
+    sealed(array, writeable)
 
 
 def make_view(root: Any, offset: int, shape: Any, strides: Any, dtype: Any, writeable: bool) -> Any:
@@ -483,42 +449,25 @@ def make_view(root: Any, offset: int, shape: Any, strides: Any, dtype: Any, writ
     import numpy
 
     if is_owner(root):
-        return _sealed(numpy.ndarray(shape, dtype, root, offset, strides), writeable)
-    with _writeable(root) if writeable else nullcontext():
-        view = _view(root, offset, shape, strides, dtype)
-    return _sealed(view, writeable)
-
-
-@contextmanager
-def _writeable(root: Any) -> Iterator[None]:
-    """Let views of an array be made that can be written to, though it was sealed after they were."""
-    chain = [root]
-    while isinstance(chain[-1].base, sys.modules["numpy"].ndarray):
-        chain.append(chain[-1].base)
-    sealed = [] if root.flags.writeable else [one for one in reversed(chain) if not one.flags.writeable]
-    with suppress(ValueError):  # their memory is for reading only now
-        for one in sealed:
-            one.flags.writeable = True
-    try:
-        yield
-    finally:
-        for one in reversed(sealed):
-            one.flags.writeable = False
+        return sealed(numpy.ndarray(shape, dtype, root, offset, strides), writeable)
+    with writeable_for_a_while(root) if writeable else nullcontext():
+        view = view_of(root, offset, shape, strides, dtype)
+    return sealed(view, writeable)
 
 
 def make_field(root: Any, path: tuple[Any, ...], offset: int, shape: Any, strides: Any, writeable: bool) -> Any:
     """A view of a field of an array of records that hold objects, which NumPy gives by names only."""
     import numpy
 
-    with _writeable(root) if writeable else nullcontext():
+    with writeable_for_a_while(root) if writeable else nullcontext():
         part = root.view(numpy.ndarray)
         for name in path:
-            part = part[name]
-        offset -= _bounds(part)[0] - _bounds(root)[0]
-        view = _indexed(part, offset, shape, strides)
+            part = part.view(name) if isinstance(name, numpy.dtype) else part[name]
+        offset -= bounds(part)[0] - bounds(root)[0]
+        view = indexed(part, offset, shape, strides)
         if view is None:
-            view = numpy.lib.stride_tricks.as_strided(_indexed(part, offset, (), ()), shape, strides)
-    return _sealed(view, writeable)
+            view = numpy.lib.stride_tricks.as_strided(indexed(part, offset, (), ()), shape, strides)
+    return sealed(view, writeable)
 
 
 def bytes_of(array: Any) -> Any:
@@ -527,75 +476,6 @@ def bytes_of(array: Any) -> Any:
 
     plain = array.view(numpy.ndarray)
     return plain.transpose(dense_order(plain)).reshape(-1).view("u1")
-
-
-def _view(root: Any, offset: int, shape: Any, strides: Any, dtype: Any) -> Any:
-    import numpy
-
-    plain = root.view(numpy.ndarray)
-    order = dense_order(plain)
-    flat = plain.transpose(order).reshape(-1)
-    if dtype.hasobject:
-        rest = flat[offset // flat.itemsize :]
-        for part in (_reshaped(rest, shape, strides), _indexed(plain, offset, shape, strides)):
-            if part is not None:
-                return part
-        return numpy.lib.stride_tricks.as_strided(rest, shape, strides)
-    return numpy.ndarray(shape, dtype, flat.view("u1"), offset, strides)
-
-
-def _reshaped(flat: Any, shape: Any, strides: Any) -> Any:
-    """The items that a flat array begins with, in axes without gaps between; None if there are gaps."""
-    order = sorted(range(len(shape)), key=lambda axis: -strides[axis])
-    if math.prod(shape) > flat.size:
-        return None
-    found = flat[: math.prod(shape)].reshape([shape[axis] for axis in order])
-    found = found.transpose([order.index(axis) for axis in range(len(shape))])
-    return found if found.strides == tuple(strides) else None
-
-
-def _indexed(root: Any, offset: int, shape: Any, strides: Any) -> Any:
-    """A view of an array as indexing it gives one, so that this is its base; None if no indexing gives it."""
-    first: dict[int, int] = {}
-    for axis in sorted(range(root.ndim), key=lambda one: -root.strides[one]):
-        first[axis], offset = divmod(offset, root.strides[axis]) if root.strides[axis] else (0, offset)
-    index: list[Any] = [first[axis] for axis in range(root.ndim)]
-    of_view: dict[int, int] = {}
-    for axis in sorted(range(len(shape)), key=lambda one: shape[one] == 1):
-        size, stride = shape[axis], strides[axis]
-        free = [one for one in range(root.ndim) if one not in of_view and root.strides[one]]
-        fitting = [one for one in free if stride and stride % root.strides[one] == 0]
-        if size == 1:
-            fitting = [one for one in fitting if root.strides[one] == stride]
-        if not fitting:
-            if size == 1:
-                continue
-            return None
-        taken = max(fitting, key=lambda one: root.strides[one])
-        step = stride // root.strides[taken]
-        last = first[taken] + (size - 1) * step
-        if not 0 <= last < root.shape[taken]:
-            return None
-        end = last + (1 if step > 0 else -1)
-        index[taken], of_view[taken] = slice(first[taken], end if end >= 0 else None, step), axis
-    if not all(0 <= first[axis] < root.shape[axis] for axis in first):
-        return None
-    order = [of_view[axis] for axis in sorted(of_view)]
-    found = root[(*index, ...)].transpose([order.index(axis) for axis in sorted(order)])
-    found = found[(*(slice(None) if axis in order else None for axis in range(len(shape))), ...)]
-    return found if _has_layout(found, shape, strides) else None
-
-
-def _has_layout(array: Any, shape: Any, strides: Any) -> bool:
-    """Whether an array has this shape and these strides, where they matter."""
-    moves = zip(array.strides, strides, shape, strict=True) if array.shape == tuple(shape) else ()
-    return array.shape == tuple(shape) and all(one == other for one, other, size in moves if size > 1)
-
-
-def _sealed(array: Any, writeable: bool) -> Any:
-    if not writeable:
-        array.flags.writeable = False
-    return array
 
 
 def make_subclass(plain: Any, kind: Any, dtype: Any) -> Any:
@@ -661,7 +541,7 @@ def make_memmap_part(root: Any, place: int, shape: Any, strides: Any, dtype: Any
 
     view: Any = numpy.ndarray.__new__(type(root), shape, dtype, root, place, strides)
     view._mmap, view.filename, view.mode, view.offset = root._mmap, root.filename, root.mode, offset
-    return _sealed(view, writeable)
+    return sealed(view, writeable)
 
 
 def make_memmap_view(root: Any, plain: Any, offset: int) -> Any:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from . import arrays
+from . import arrays, layouts
 from .memory import address
 from .singletons import CurrentSession
 
@@ -35,7 +35,7 @@ class OwnedMemory:
 
     def owner_of(self, array: Any) -> Any:
         """Who owns the memory of an array, if it is an array or a bytearray; None: somebody else."""
-        place = self.find(_start(array), array.nbytes) if arrays.dense_order(array) is not None else None
+        place = self.find(_start(array), array.nbytes) if layouts.dense_order(array) is not None else None
         return place and place[0]
 
 
@@ -59,7 +59,7 @@ def _owners(value: Any) -> Iterator[Any]:
 def _owner(array: Any) -> Iterator[Any]:
     root = arrays.root_of(array)
     plain = arrays.is_owner(root) or not (root.dtype.hasobject or arrays.is_foreign(root))
-    if plain and (arrays.is_owner(root) or arrays.dense_order(root) is not None):
+    if plain and (arrays.is_owner(root) or layouts.dense_order(root) is not None):
         yield root
 
 
