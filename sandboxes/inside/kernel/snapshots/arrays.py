@@ -221,8 +221,8 @@ def whole_of(value: Any) -> Any:
 
     The views of one array are pickled together from the beginning: each alone would have the whole array in it.
     """
-    numpy: Any = sys.modules.get("numpy")
-    if numpy is None or not isinstance(value, (numpy.ndarray, numpy.void)) or not value.dtype.hasobject:
+    numpy: Any = sys.modules.get("numpy")  # a value may say that its class is another
+    if numpy is None or not issubclass(type(value), (numpy.ndarray, numpy.void)) or not value.dtype.hasobject:
         return value
     while isinstance(value.base, numpy.ndarray):
         value = value.base

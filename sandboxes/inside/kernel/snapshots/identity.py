@@ -94,9 +94,8 @@ def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
     module = sys.modules.get(kind.__module__)
     if not isinstance(module, ModuleType) or kind.__module__ in ("__main__", "builtins"):
         return None
-    bare = can_be_bare(kind)
     names = {}
-    if bare:
+    if can_be_bare(kind):
         names = _places([kind.__module__], lambda value: type(value) is kind and not _says_more(value))
     names = {**_unique(kind), **names}
     if not names:

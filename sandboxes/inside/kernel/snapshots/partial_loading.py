@@ -168,7 +168,7 @@ class _PartialUnpickler(SLOW):  # type: ignore[misc]
 def _objects_of(value: Any) -> list[Any]:
     """What an array holds, which it does not show the garbage collector; of records, what is in their fields."""
     numpy: Any = sys.modules.get("numpy")
-    if numpy is None or not isinstance(value, numpy.ndarray) or not value.dtype.hasobject:
+    if numpy is None or not issubclass(type(value), numpy.ndarray) or not value.dtype.hasobject:
         return []
     array = value.view(numpy.ndarray)
     if array.dtype.names is None:
