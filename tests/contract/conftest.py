@@ -111,7 +111,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if asked_again(item):
             item.add_marker("slow")
     late = [item for item in items if may_be_left_out(item)]
-    if late and "TESTS_TURN" in os.environ:
+    if late and TURN:
         late.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))  # some of every file and kind
         first = TURN % len(late)
         late = late[first:] + late[:first]

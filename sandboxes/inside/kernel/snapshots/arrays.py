@@ -16,8 +16,9 @@ from typing import Any
 from . import instances, parts
 from .attributes import is_only_forbidden, with_hung
 from .classes import PLAIN, is_users
-from .layouts import bounds, dense_order, field_of, indexed, sealed, start_of, view_of, writeable_for_a_while
+from .layouts import bounds, dense_order, field_of, sealed, start_of, view_of, without_gaps, writeable_for_a_while
 from .memory import Held, Mapped, address
+from .object_arrays import has_view, make_field, reduce_objects
 from .singletons import CurrentSession, found, portable_path
 
 LARGE = 16 << 10
@@ -53,40 +54,13 @@ def reduce_array(pickler: Any, array: Any) -> Any:
         array, order = copy_of(array, "C"), tuple(range(array.ndim))
     plain = array.transpose(order)
     if array.dtype.hasobject:
-        return _reduce_objects(plain, order, writeable)
+        return reduce_objects(plain, order, writeable)
     if array.nbytes < LARGE:
         return make_small, (plain.tobytes(), array.dtype, plain.shape, order, writeable)
     # Two dimensions, so that the buffer can be cut where a row ends.
     rows = plain.shape[0] if plain.ndim > 1 else 1
     buffer = PickleBuffer(plain.reshape(-1).view("u1").reshape(rows, -1))
     return make_array, (buffer, array.dtype, plain.shape, order, writeable)
-
-
-def _reduce_objects(array: Any, order: tuple[int, ...], writeable: bool) -> Any:
-    """An array of objects, which is whole before it is filled: what is in it may be a view of it.
-
-    Args:
-        array: The array, its axes in their order in memory.
-        order: That order.
-        writeable: Whether it can be written to.
-    """
-    content = array.__reduce__()[2]
-    if _has_parts(array.dtype):
-        content = *content[:-1], [_own(array.dtype, item) for item in content[-1]]
-    state = content, writeable, order
-    return make_objects, (array.shape, array.dtype, order), state, None, None, fill_objects
-
-
-def _has_parts(dtype: Any) -> bool:
-    """Whether fields of records are arrays."""
-    return any(kind.subdtype is not None or _has_parts(kind) for kind, *_ in (dtype.fields or {}).values())
-
-
-def _own(dtype: Any, item: Any) -> Any:
-    """An item of an array of records, in which arrays are no views of the array: that would be kept in itself."""
-    if dtype.subdtype is not None:
-        return item.copy()
-    return item if dtype.names is None else tuple(_own(dtype[name], item[at]) for at, name in enumerate(dtype.names))
 
 
 def reduce_record(pickler: Any, record: Any) -> Any:
@@ -192,7 +166,7 @@ def root_of(array: Any) -> Any:
         return array if array.dtype.hasobject else base
     if root is array or dense_order(root) is None:
         return array
-    if root.dtype.hasobject and root.dtype != array.dtype and not (array.nbytes and _has_view(root, array)):
+    if root.dtype.hasobject and root.dtype != array.dtype and not (array.nbytes and has_view(root, array)):
         return array
     if array.dtype.hasobject and not root.dtype.hasobject:
         return array
@@ -201,32 +175,6 @@ def root_of(array: Any) -> Any:
         if low < first or last < high:
             return array
     return root
-
-
-def _has_view(root: Any, array: Any) -> bool:
-    """Whether a view of an array of records that hold objects can be made again: NumPy may refuse to."""
-    offset = start_of(array) - bounds(root)[0]
-    path = field_of(root.dtype, array.dtype, offset % root.itemsize)
-    if path is None:
-        return False
-    try:
-        view = make_field(root, path, offset, array.shape, array.strides, False)
-    except (TypeError, ValueError, IndexError, AttributeError):
-        return False
-    return bool(view.dtype == array.dtype) and view.shape == array.shape
-
-
-def whole_of(value: Any) -> Any:
-    """What a value is kept with: the array of objects that it is a view or a record of, else itself.
-
-    The views of one array are pickled together from the beginning: each alone would have the whole array in it.
-    """
-    numpy: Any = sys.modules.get("numpy")  # a value may say that its class is another
-    if numpy is None or not issubclass(type(value), (numpy.ndarray, numpy.void)) or not value.dtype.hasobject:
-        return value
-    while isinstance(value.base, numpy.ndarray):
-        value = value.base
-    return value
 
 
 def is_foreign(root: Any) -> bool:
@@ -402,39 +350,14 @@ def make_array(buffer: Any, dtype: Any, shape: Any, order: Any, writeable: bool)
     """An array over loaded memory; `shape` is that of its axes in `order`."""
     import numpy
 
-    step, sizes, strides = dtype.itemsize, [0] * len(order), [0] * len(order)
-    for axis, size in zip(reversed(order), reversed(shape), strict=True):
-        sizes[axis], strides[axis] = size, step
-        step *= size
-    array: Any = numpy.ndarray(tuple(sizes), dtype, buffer, 0, tuple(strides))
+    sizes, strides = without_gaps(shape, order, dtype.itemsize)
+    array: Any = numpy.ndarray(sizes, dtype, buffer, 0, strides)
     return sealed(array, writeable)
 
 
 def make_small(data: bytes, dtype: Any, shape: Any, order: Any, writeable: bool) -> Any:
     """An array whose content is in the stream, with memory of its own."""
     return sealed(copy_of(make_array(data, dtype, shape, order, False)), writeable)
-
-
-def make_objects(shape: Any, dtype: Any, order: Any) -> Any:
-    """An array of objects that is still to be filled; views of it may be made before that."""
-    import numpy
-
-    sizes, strides, step = [0] * len(order), [0] * len(order), dtype.itemsize
-    for axis, size in zip(reversed(order), reversed(shape), strict=True):
-        sizes[axis], strides[axis] = size, step
-        step *= size
-    return numpy.ndarray(tuple(sizes), dtype, None, 0, tuple(strides))
-
-
-def fill_objects(array: Any, state: Any) -> None:
-    """Fill it."""
-    import numpy
-
-    content, writeable, order = state
-    plain = numpy.empty(0)
-    plain.__setstate__(content)
-    array.transpose(order)[...] = plain
-    sealed(array, writeable)
 
 
 def set_objects(array: Any, state: Any) -> None:
@@ -452,21 +375,6 @@ def make_view(root: Any, offset: int, shape: Any, strides: Any, dtype: Any, writ
         return sealed(numpy.ndarray(shape, dtype, root, offset, strides), writeable)
     with writeable_for_a_while(root) if writeable else nullcontext():
         view = view_of(root, offset, shape, strides, dtype)
-    return sealed(view, writeable)
-
-
-def make_field(root: Any, path: tuple[Any, ...], offset: int, shape: Any, strides: Any, writeable: bool) -> Any:
-    """A view of a field of an array of records that hold objects, which NumPy gives by names only."""
-    import numpy
-
-    with writeable_for_a_while(root) if writeable else nullcontext():
-        part = root.view(numpy.ndarray)
-        for name in path:
-            part = part.view(name) if isinstance(name, numpy.dtype) else part[name]
-        offset -= bounds(part)[0] - bounds(root)[0]
-        view = indexed(part, offset, shape, strides)
-        if view is None:
-            view = numpy.lib.stride_tricks.as_strided(indexed(part, offset, (), ()), shape, strides)
     return sealed(view, writeable)
 
 

@@ -14,7 +14,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from .classes import is_users
-from .instances import slots_of
+from .instances import fill, slots_of
 
 PLACES = (("numpy", "nan"), ("math", "nan"), ("cmath", "nan"))
 """The NaN that there is once in each process. The order is part of the format."""
@@ -106,14 +106,9 @@ def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
         if place is None or vars(sys.modules.get(place[0], object)).get(place[1]) is not value:
             return NotImplemented
         found = find_sentinel, (*place, kind.__qualname__)
-        return (*found, dict(vars(value)), None, None, set_said) if _says_more(value) else found
+        return (*found, (dict(vars(value)), (), False), None, None, fill) if _says_more(value) else found
 
     return reduce
-
-
-def set_said(value: Any, said: dict[str, Any]) -> None:
-    """Have a library's object say what it said, without asking its class."""
-    object.__getattribute__(value, "__dict__").update(said)
 
 
 COPIED_BY = ("__copy__", "__deepcopy__")

@@ -15,6 +15,21 @@ def dense_order(array: Any) -> tuple[int, ...] | None:
     return order if array.transpose(order).flags.c_contiguous else None
 
 
+def without_gaps(shape: Any, order: Any, step: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shape and strides of an array without gaps.
+
+    Args:
+        shape: How many items, by axis, the axes in their order in memory.
+        order: That order.
+        step: Bytes of an item.
+    """
+    sizes, strides = [0] * len(order), [0] * len(order)
+    for axis, size in zip(reversed(order), reversed(shape), strict=True):
+        sizes[axis], strides[axis] = size, step
+        step *= size
+    return tuple(sizes), tuple(strides)
+
+
 def start_of(array: Any) -> int:
     """Where the first item of an array is; of records, its interface describes every field, which takes long."""
     return int(array.ctypes.data if array.dtype.names else array.__array_interface__["data"][0])

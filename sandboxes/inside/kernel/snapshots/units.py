@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
-from .arrays import whole_of
 from .classes import is_users
 from .identities import may_be_one
 from .manifest import Place
+from .object_arrays import whole_of
 from .pickling import Stream
 from .reducers import Reducers
 from .singletons import CurrentSession
