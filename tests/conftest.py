@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +49,37 @@ def pytest_xdist_auto_num_workers() -> int:
     """One more worker than processors: a test of a sandbox or a server waits for part of its time."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(processors + 1, MOST_WORKERS)
+
+
+UNTIL = float(os.environ.get("TESTS_UNTIL", "inf"))
+"""Seconds since 1970 after which no slow test is begun any more: on a slow machine all take longer than CI may."""
+TURN = int(os.environ.get("TESTS_TURN", "0"))
+"""With which slow tests to begin; with another in each run, others are left out."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the contract suite behind the other slow tests, some of every file and kind, and begin with another one.
+
+    What is in a group (servers, databases, attacks, browsers) comes before all of these: xdist begins with groups.
+    """
+    if not TURN:
+        return
+
+    def place(item: pytest.Item) -> tuple[bool, int]:
+        of_contract = item.path.parent.name == "contract"
+        # Files outside stay whole, for what they make once.
+        name = item.nodeid if of_contract else item.path.name
+        return of_contract, (zlib.crc32(name.encode()) + (TURN << 4)) % (1 << 32)
+
+    slow = sorted((item for item in items if item.get_closest_marker("slow")), key=place)
+    items[:] = [*(item for item in items if not item.get_closest_marker("slow")), *slow]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a slow test when the run has no time left."""
+    if time.time() > UNTIL and item.get_closest_marker("slow"):
+        pytest.skip("the run has no time left")
 
 
 KEEPER = pytest.StashKey[subprocess.Popen[bytes]]()

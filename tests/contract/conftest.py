@@ -6,8 +6,6 @@ import json
 import os
 import secrets
 import textwrap
-import time
-import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -97,26 +95,11 @@ ASKED_OF_DOCKER = "test_variables_persist_between_cells"
 """Of what cells are: its sandboxes have the bridge that Daytona's have, and each takes a second of computing."""
 
 
-SESSIONS = "test_snapshots_hard_objects.py"
-"""Hundreds of sessions of one kind: see `may_be_left_out`."""
-UNTIL = float(os.environ.get("TESTS_UNTIL", "inf"))
-"""Seconds since 1970 after which none of these is begun any more: a slow machine takes longer for all than CI may."""
-TURN = int(os.environ.get("TESTS_TURN", "0"))
-"""With which of them to begin; with another in each run, others are left out."""
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave what is asked of every kind to `make test-slow`, but for one kind; what may be left out comes last."""
+    """Leave what is asked of every kind to `make test-slow`, but for one kind."""
     for item in items:
         if asked_again(item):
             item.add_marker("slow")
-    late = [item for item in items if may_be_left_out(item)]
-    if late and TURN:
-        late.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))  # some of every file and kind
-        first = TURN % len(late)
-        late = late[first:] + late[:first]
-    behind = set(late)
-    items[:] = [item for item in items if item not in behind] + late
 
 
 def asked_again(item: pytest.Item) -> bool:
@@ -127,17 +110,6 @@ def asked_again(item: pytest.Item) -> bool:
     of_all = item.path.name == ASKED_OF_ALL
     left = others if not of_all else set() if item.originalname == ASKED_OF_DOCKER else {DOCKER}
     return not left.isdisjoint(map(str, item.callspec.params.values()))
-
-
-def may_be_left_out(item: pytest.Item) -> bool:
-    """Whether a test comes last, and is skipped when there is no time left."""
-    return asked_again(item) or (item.path.parent == HERE and item.path.name == SESSIONS)
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what is left out."""
-    if time.time() > UNTIL and may_be_left_out(item):
-        pytest.skip("the run has no time left")
 
 
 def in_the_real_one() -> Options:
