@@ -8,6 +8,7 @@ import functools
 import gc
 import sys
 from collections.abc import Iterator
+from types import FunctionType
 from typing import Any
 
 from .functions import Slot, make_cached, set_cached
@@ -106,6 +107,55 @@ def fill(cached: Any, slot: Slot, calls: list[Any], hits: int, misses: int) -> N
         slot.function = functools.partial(_give, result)
         for _ in range(1 if number else 1 + hits):
             cached(*arguments, **named)
+
+
+class Results:
+    """What a function under `lru_cache` of a module has cached, which imports that anew.
+
+    Args:
+        name: The function's.
+        content: The calls; None: it is not kept.
+    """
+
+    def __init__(self, name: str, content: Content | None) -> None:
+        self.name = name
+        self.content = content
+
+    @classmethod
+    def of(cls, cached: Any) -> "Results | None":
+        """Those of a function; None: it has none, and has forgotten none."""
+        info = cached.cache_info()
+        return cls(str(getattr(cached, "__qualname__", "")), _content(cached)) if info.hits or info.misses else None
+
+
+def reduce_results(pickler: Any, results: Results) -> Any:
+    """The calls, or the name of what is computed again."""
+    if results.content is None:
+        pickler.reducers.name(f"results of {results.name}", "lru_cache", WHY_NOT)
+    return Results, (results.name, results.content)
+
+
+def fill_again(cached: Any, results: Results) -> None:
+    """Give a function of a module that was imported anew what it had cached. It does not run."""
+    function = getattr(cached, "__wrapped__", None)
+    if results.content is None or not isinstance(function, FunctionType):
+        return
+    slot, code = Slot(), function.__code__
+    cached.cache_clear()
+    constants = tuple(slot if one == SLOT else one for one in _call_slot.__code__.co_consts)
+    function.__code__ = _call_slot.__code__.replace(co_consts=constants, co_freevars=code.co_freevars)
+    try:
+        fill(cached, slot, *results.content)
+    finally:
+        function.__code__ = code
+
+
+SLOT = "slot"
+
+
+def _call_slot(*arguments: Any, **named: Any) -> Any:
+    slot: Any = "slot"
+    return slot(*arguments, **named)
 
 
 class _NotCachedError(Exception):

@@ -9,6 +9,7 @@ class says is done after all.
 
 import ast
 import copyreg
+import ctypes
 import enum
 import functools
 import re
@@ -16,7 +17,7 @@ import struct
 import sys
 import weakref
 from collections.abc import Callable, Iterable
-from types import MemberDescriptorType
+from types import MemberDescriptorType, SimpleNamespace
 from typing import Any
 
 from .classes import is_users
@@ -106,6 +107,23 @@ def _reduce_held(_pickler: Any, value: Any) -> Any:
     if attributes is None:
         return NotImplemented
     return make, (type(value), object, ()), (attributes, (), True), None, None, fill
+
+
+def reduce_namespace(_pickler: Any, space: Any) -> Any:
+    """A `SimpleNamespace`, whose attributes a cell may hold; `sys.implementation` is that of this process."""
+    if space is sys.implementation:
+        return getattr, (sys, "implementation")
+    attributes = shared_attributes(space) if CurrentSession.asks_for_attributes else None
+    return NotImplemented if attributes is None else (SimpleNamespace, (), attributes, None, None, set_attributes)
+
+
+def set_attributes(space: Any, attributes: dict[str, Any]) -> None:
+    """Make a dictionary that of a namespace, for which Python has no way."""
+    held: Any = ctypes.py_object.from_address(id(space) + SimpleNamespace.__dictoffset__)
+    before = held.value
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(attributes))
+    held.value = attributes
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(before))
 
 
 def _with_cached(kind: type) -> Reduce | None:

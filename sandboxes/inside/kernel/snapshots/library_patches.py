@@ -53,7 +53,11 @@ DELETING = "del "
 """Before the name of an attribute that a cell deletes."""
 ERROR_HANDLER = "error handler "
 """How the names of those begin that `codecs` knows."""
-OF_THESE = (PREFIX, ITEMS, ERROR_HANDLER)
+SUBCLASSES = "virtual subclasses of "
+"""How the names of those begin that are classes registered with an abstract one of a library."""
+REGISTER = "<register>"
+"""In the place of an attribute: a cell has called this method."""
+OF_THESE = (PREFIX, ITEMS, ERROR_HANDLER, SUBCLASSES)
 
 
 class CellAttributes:
@@ -106,10 +110,12 @@ def _targets(node: ast.AST) -> Iterator[Target]:
         return
     if isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
         yield _path(node.func.value), ()
-    function = _path(node.func).rpartition(".")[2]
+    owner, _, function = _path(node.func).rpartition(".")
     given = [one.value if isinstance(one, ast.Constant) else None for one in node.args[:2]]
     if function in SETTERS and len(given) == 2:
         yield _path(node.args[0]), given[1] if isinstance(given[1], str) else ANY
+    if function == "register":
+        yield owner, REGISTER
     if function == "register_error" and given and isinstance(given[0], str):
         yield ERROR_HANDLER, given[0]
     if function == "patch" and given and isinstance(given[0], str):  # of `unittest.mock`
@@ -149,8 +155,8 @@ def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[st
         elif path == ERROR_HANDLER:
             with contextlib.suppress(LookupError):  # of a cell that did not come so far
                 found[ERROR_HANDLER + what] = codecs.lookup_error(what)
-        elif what == ANY:
-            _capture_any(path, found)
+        elif what in UNNAMED:
+            UNNAMED[what](path, found)
         elif what.startswith(DELETING):
             _capture_deleted(path, what.removeprefix(DELETING), found)
         elif (place := _place(path)) is not None:
@@ -200,6 +206,26 @@ def _capture_any(path: str, found: dict[str, Any]) -> None:
     for name, value in list(vars(owner).items()):
         if ":" not in name and f"{module}.{name}" not in KEPT_OTHERWISE and _is_made_by_cell(value):
             found[f"{PREFIX}{module}:{inner}:{name}"] = value
+
+
+def _capture_subclasses(path: str, found: dict[str, Any]) -> None:
+    """Classes that are registered with an abstract one of a library: which of them by a cell is not known.
+
+    Those that have no name by which to find them are a library's own.
+    """
+    place = _place(path)
+    if place is None or "_abc_impl" not in vars(place[2]):
+        return
+    module, inner, owner = place
+    known: Any = sys.modules["_abc"]
+    kinds: list[Any] = [kind for kind in (one() for one in known._get_dump(owner)[0]) if kind is not None]
+    kinds = [kind for kind in kinds if is_users(kind) or _is_found(kind)]
+    kinds.sort(key=lambda kind: (kind.__module__, kind.__qualname__))
+    found[f"{SUBCLASSES}{module}:{inner}:register"] = kinds
+
+
+UNNAMED = {ANY: _capture_any, REGISTER: _capture_subclasses}
+"""What is done with paths for which no attribute is known."""
 
 
 def _is_made_by_cell(value: Any) -> bool:
@@ -345,7 +371,7 @@ def restore(name: str, value: Any) -> None:
     if name.startswith(ERROR_HANDLER):
         codecs.register_error(name.removeprefix(ERROR_HANDLER), value)
         return
-    module, path, attribute = name.removeprefix(PREFIX).removeprefix(ITEMS).split(":")
+    module, path, attribute = name.removeprefix(PREFIX).removeprefix(ITEMS).removeprefix(SUBCLASSES).split(":")
     if module == "builtins":
         own_library().builtins.set(attribute, value)
         return
@@ -355,6 +381,10 @@ def restore(name: str, value: Any) -> None:
         owner = getattr(owner, part)
     if name.startswith(ITEMS):
         _fill(getattr(owner, attribute), value)
+        return
+    if name.startswith(SUBCLASSES):
+        for kind in value:
+            owner.register(kind)
         return
     if value is Gone:
         if attribute in vars(owner):

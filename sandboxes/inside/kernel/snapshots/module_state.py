@@ -15,6 +15,7 @@ from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
 from . import module_sources
+from .caches import Results, fill_again
 from .classes import OF_ENUM
 from .module_names import CACHED, may_bind
 from .singletons import CurrentSession, is_of_session
@@ -27,6 +28,8 @@ CELLS = "<cells>"
 """What the variables of a closure hold."""
 MEMBERS = "<members>"
 """What the members of an enumeration have for attributes: name of the member → attributes."""
+RESULTS = "<results>"
+"""What a function under `lru_cache` has cached."""
 PLAIN = frozenset({str, int, float, bool, complex, bytes, type(None)})
 DATA = PLAIN | {list, dict, set, frozenset, tuple, bytearray}
 """Types of values that no file's import can be recognised by: they are kept without a second look."""
@@ -74,8 +77,8 @@ def _capture(
             made = _is_importable(value) or (_is_made_by_file(value, module, owner) and may_bind(module, name))
             if not made:
                 found[path, name] = value
-            if kind is CACHED and value.__wrapped__.__globals__ is vars(module) and (own := _attributes(value)):
-                found[below, "__dict__"] = own
+            if kind is CACHED and value.__wrapped__.__globals__ is vars(module):
+                _capture_cached(below, value, found)
             for function in _functions_in(value) if path else ():
                 _capture_function(below, function, found)
             if kind is FunctionType and value.__closure__ and value.__globals__ is vars(module):
@@ -100,6 +103,14 @@ def _capture_function(path: str, function: FunctionType, found: dict[Key, Any]) 
         found[path, "__dict__"] = own
     if function.__closure__ and (held := _held(function)):
         found[path, CELLS] = held
+
+
+def _capture_cached(path: str, cached: Any, found: dict[Key, Any]) -> None:
+    """The attributes of a function under `lru_cache`, and its results."""
+    if own := _attributes(cached):
+        found[path, "__dict__"] = own
+    if (results := Results.of(cached)) is not None:
+        found[path, RESULTS] = results
 
 
 def _attributes(function: Any) -> dict[str, Any]:
@@ -208,6 +219,8 @@ def restore(module: ModuleType, kept: dict[Key, Any]) -> None:
             function.__dict__.update(value)
         elif name == CELLS and isinstance(function, FunctionType):
             _fill(function, value)
+        elif name == RESULTS and isinstance(function, CACHED):
+            fill_again(function, value)
         elif name in ("__defaults__", "__kwdefaults__") and isinstance(function, FunctionType):
             setattr(function, name, value)
         elif isinstance(owner, type):

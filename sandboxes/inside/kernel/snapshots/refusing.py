@@ -6,6 +6,7 @@ import datetime
 import gc
 import io
 import os
+import re
 import sys
 import threading
 from pickle import PicklingError
@@ -156,9 +157,21 @@ def reduce_of_sys(pickler: Any, value: Any) -> Any:
     return (getattr, (sys, name)) if name else NotImplemented
 
 
-def reduce_namespace(pickler: Any, value: Any) -> Any:
-    """`sys.implementation`, which is that of this process; any other namespace pickle keeps itself."""
-    return (getattr, (sys, "implementation")) if value is sys.implementation else NotImplemented
+def reduce_pattern(pickler: Any, pattern: Any) -> Any:
+    """A compiled pattern, which `re.compile` goes on to give for its text where it gives it now."""
+    known: Any = getattr(re, "_cache", {})
+    text, flags = pattern.pattern, pattern.flags
+    asked = dict.fromkeys((flags, flags & ~re.UNICODE, 0))
+    given = [one for one in asked if known.get((type(text), text, one)) is pattern]
+    return (make_pattern, (text, flags, *given)) if given else NotImplemented
+
+
+def make_pattern(text: Any, flags: int, *given: int) -> Any:
+    """The pattern, which `re.compile` gives for these flags from now on."""
+    pattern = re.compile(text, flags)
+    for known in (getattr(re, "_cache", {}), getattr(re, "_cache2", {})):  # the second since Python 3.12
+        known.update({(type(text), text, one): pattern for one in given})
+    return pattern
 
 
 def reduce_match(pickler: Any, match: Any) -> Any:
