@@ -1,10 +1,11 @@
-"""What objects of some libraries hold, where pickle does not say it: files, connections to sqlite, figures, loggers."""
+"""What objects of libraries hold, where pickle does not say it: files, sqlite connections, figures, loggers, signals."""
 
 import hashlib
 import io
 import os
 import re
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -138,6 +139,13 @@ def logger(value: Any) -> list[Any]:
     return found
 
 
+def _signal(value: Any) -> list[Any]:
+    """A signal of blinker: who hears it. It knows them by numbers that `id` gave."""
+    held = [one() if isinstance(one, weakref.ReferenceType) else one for one in value.receivers.values()]
+    known = sorted(value_name(one) for one in held if one is not None)
+    return [getattr(value, "name", ""), value.__doc__, value.is_muted, known, sum(map(bool, value._by_sender.values()))]
+
+
 def value_name(value: Any) -> str:
     """What a function, a class, or an object's class is called."""
     named = value if hasattr(value, "__qualname__") else type(value)
@@ -155,6 +163,7 @@ HELD: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     *((module, name, _not_compiled) for module, name in OF_STATE_SPACE),
     ("pyarrow", "Array", lambda array: _arrow(array.__reduce__()[1][0])),
     ("pydantic", "TypeAdapter", lambda one: [one._type, one._config]),  # the rest is made of that
+    ("blinker.base", "Signal", _signal),
     ("logging", "Logger", logger),
     ("logging", "Handler", logger),
 )

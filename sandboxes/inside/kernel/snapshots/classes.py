@@ -5,11 +5,13 @@ cloudpickle makes a class by calling its metaclass, which registers it a second 
 """
 
 import enum
+import operator
 import sys
 import types
 import typing
+import weakref
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from typing import Any
 
 from .namespaces import is_made
@@ -27,6 +29,14 @@ def make_class(metaclass: Any, name: str, bases: tuple[Any, ...], content: dict[
     """
     content = {sys.intern(key): value for key, value in content.items()}
     notes = content.pop(NOTES) if type(content.get(NOTES)) is tuple else ()
+    made = _make(metaclass, name, bases, content, notes)
+    places = [note for note in notes if type(note) is tuple]
+    if places:
+        _with_places.append((weakref.ref(made), places[0]))
+    return made
+
+
+def _make(metaclass: Any, name: str, bases: tuple[Any, ...], content: dict[str, Any], notes: tuple[Any, ...]) -> Any:
     if metaclass.__name__ == "_TypedDictMeta":  # it wants the statement of the class, and makes another one of that
         plain = [dict if type(base) is metaclass else base for base in types.resolve_bases(bases)]
         return type.__new__(metaclass, name, tuple(dict.fromkeys(plain)), content)
@@ -56,15 +66,50 @@ NO_PARAMETERS = "no parameters"
 OF_TYPING = ("typing", "typing_extensions")
 
 
-def notes_on(kind: type) -> dict[str, tuple[str, ...]]:
+_with_places: list[tuple[weakref.ref[type], tuple[int, ...]]] = []
+"""Classes that were made since the order of subclasses was last put right, and their places in it."""
+
+
+def order_subclasses() -> None:
+    """Let `__subclasses__` of classes of cells give them in the order in which cells made them."""
+    known = [(kind, places) for one, places in _with_places if (kind := one()) is not None]
+    _with_places.clear()
+    bases: dict[int, tuple[type, list[tuple[int, type]]]] = {}
+    for kind, places in known:
+        for base, place in zip(kind.__bases__, places, strict=False):
+            if is_users(base):
+                bases.setdefault(id(base), (base, []))[1].append((place, kind))
+    for base, kinds in bases.values():
+        wanted = [kind for _, kind in sorted(kinds, key=lambda one: one[0])]
+        now = [kind for kind in type.__subclasses__(base) if any(kind is one for one in wanted)]
+        if all(map(operator.is_, now, wanted)) or any(_owner_of_order(type(kind)) for kind in wanted):
+            continue
+        for kind in wanted:
+            with suppress(TypeError):
+                BASES.__set__(kind, kind.__bases__)  # which puts it behind the others
+
+
+BASES: Any = type.__dict__["__bases__"]
+
+
+def _places(kind: type) -> tuple[int, ...]:
+    """Which of the subclasses of each of its bases it is; empty: it has no sisters of a cell."""
+    sisters = [type.__subclasses__(base) if is_users(base) else [] for base in kind.__bases__]
+    if not any(len(one) > 1 for one in sisters):
+        return ()
+    return tuple(next((place for place, one in enumerate(each) if one is kind), 0) for each in sisters)
+
+
+def notes_on(kind: type) -> dict[str, tuple[Any, ...]]:
     """What making a class again has to know, as one of its attributes.
 
-    It is that the `mro` of its metaclass, a cell's, gave the usual order, and that the hook of `typing.Generic` did not
-    run, since that of a cell does not call it.
+    It is that the `mro` of its metaclass, a cell's, gave the usual order, that the hook of `typing.Generic` did not
+    run, since that of a cell does not call it, and its place among the subclasses of its bases.
     """
     order = _owner_of_order(type(kind)) is not None and _is_in_usual_order(kind)
     bare = "__parameters__" not in vars(kind) and any(one is typing.Generic for one in kind.__mro__)
-    notes = (USUAL_ORDER,) * order + (NO_PARAMETERS,) * bare
+    places = _places(kind)
+    notes = (USUAL_ORDER,) * order + (NO_PARAMETERS,) * bare + (places,) * bool(places)
     return {NOTES: notes} if notes else {}
 
 

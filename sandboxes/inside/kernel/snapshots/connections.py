@@ -101,14 +101,14 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     _name_what_was_added(pickler, connection)
     usual = _usual_pragmas()
     settings = {name: value for name, value in _pragmas(connection).items() if value != usual[name]}
-    limits = _limits(connection)
+    limits, changes = _limits(connection), connection.total_changes
     state = (
         connection.row_factory,
         connection.text_factory,
         getattr(connection, "autocommit", None),
         settings,
         getattr(connection, "__dict__", {}),
-        *((limits,) if limits else ()),
+        *((limits, changes) if changes else (limits,) if limits else ()),
     )
     path = next(path for name, path in databases if name == "main")
     level = connection.isolation_level
@@ -244,7 +244,8 @@ def make_sqlite(path: str, content: Any, level: Any, kind: Any, detect: int = 0,
 def set_sqlite(connection: Any, state: Any) -> None:
     """How rows and text come out of it, its settings, and the attributes of one of a class of a cell."""
     connection.row_factory, connection.text_factory, autocommit, *more = state  # earlier snapshots have less
-    settings, attributes, limits = (*more, {}, {}, {})[:3]
+    settings, attributes, limits, changes = (*more, *({}, {}, {}, 0)[len(more) :])
+    _count(connection, changes)
     if attributes:
         vars(connection).update(attributes)
     for name, value in settings.items():
@@ -253,6 +254,22 @@ def set_sqlite(connection: Any, state: Any) -> None:
         connection.autocommit = autocommit
     for which, most in limits.items():
         connection.setlimit(which, most)
+
+
+MOST_CHANGES = 100_000
+COUNTED = """
+create temp table stepwell_changes (x);
+with recursive n (i) as (select 1 union all select i + 1 from n where i < {})
+insert into temp.stepwell_changes select i from n;
+drop table temp.stepwell_changes;
+"""
+
+
+def _count(connection: Any, changes: int) -> None:
+    """Let a connection have changed so many rows, as `total_changes` says; of a table that is gone."""
+    left = changes - connection.total_changes
+    if 0 < left <= MOST_CHANGES:
+        sys.modules["sqlite3"].Connection.executescript(connection, COUNTED.format(left))
 
 
 def reduce_row(pickler: Any, row: Any) -> Any:

@@ -3,6 +3,7 @@
 Properties and class methods of a class of one's own, `super()`, the scanner of a JSON decoder, generic aliases.
 """
 
+import typing
 from types import SimpleNamespace
 from typing import Any
 
@@ -71,12 +72,23 @@ def reduce_alias(_pickler: Any, alias: Any) -> Any:
     home = next(one for one in origin.__mro__ if "__class_getitem__" in vars(one))
     if not is_users(home):
         return NotImplemented
-    return make_alias, (type(alias), origin, alias.__args__), alias.__dict__, None, None, fill_alias
+    remembered = (True,) if _subscribed(origin, alias.__args__) is alias else ()
+    return make_alias, (type(alias), origin, alias.__args__, *remembered), alias.__dict__, None, None, fill_alias
 
 
-def make_alias(kind: Any, origin: Any, arguments: Any) -> Any:
-    """The same alias."""
-    return kind(origin, arguments)
+def make_alias(kind: Any, origin: Any, arguments: Any, is_remembered: bool = False) -> Any:
+    """The same alias; the one that subscribing the class gives, if that is what it was."""
+    known = _subscribed(origin, arguments) if is_remembered else None
+    return kind(origin, arguments) if known is None else known
+
+
+def _subscribed(origin: Any, arguments: Any) -> Any:
+    """What `typing` remembers of a subscription, without asking the class; None: it is none of `typing.Generic`."""
+    subscribe = vars(typing.Generic)["__class_getitem__"].__get__(None, origin)
+    try:
+        return subscribe(arguments[0] if len(arguments) == 1 else arguments)
+    except Exception:  # a class that is not there whole
+        return None
 
 
 def fill_alias(alias: Any, attributes: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from .classes import is_users
 from .registers import is_of_cell, without_those_of_cells
+from .singletons import CurrentSession
 from .views import set_finalizer
 
 LIMITS = ("RLIMIT_NOFILE", "RLIMIT_CORE", "RLIMIT_STACK")
@@ -159,8 +160,9 @@ def _opener() -> Any:
     if one is None:
         return None
     names = {type(handler).__name__ for handler in one.handlers}
-    agents = [name for name, _ in one.addheaders]
-    return one if names - OF_URLLIB or agents != ["User-agent"] or is_users(type(one)) else None
+    usual = [("User-agent", f"Python-urllib/{getattr(sys.modules['urllib.request'], '__version__', '')}")]
+    held = any(value is one for value in CurrentSession.main.__dict__.values())
+    return one if held or names - OF_URLLIB or one.addheaders != usual or is_users(type(one)) else None
 
 
 def _set_opener(before: Any) -> None:

@@ -407,6 +407,30 @@ def _fill(container: Any, value: Any) -> None:
         container.update(value[1])
 
 
+def reduce_patch(_pickler: Any, patch: Any) -> Any:
+    """A `patch.dict` of `sys.modules`, which holds what was there; of other dictionaries pickle keeps it itself."""
+    state = dict(vars(patch))
+    if state.get("in_dict") is not sys.modules:
+        return NotImplemented
+    del state["in_dict"]
+    if (before := state.get("_original")) is not None:
+        state["_original"] = {name: before[name] for name in state["values"] if name in before}
+    return make_patch, (type(patch),), state, None, None, fill_patch
+
+
+def make_patch(kind: Any) -> Any:
+    """One that is still empty."""
+    return kind.__new__(kind)
+
+
+def fill_patch(patch: Any, state: dict[str, Any]) -> None:
+    """Fill it; what it does not replace is in this process what is there now."""
+    vars(patch).update(state, in_dict=sys.modules)
+    if (before := state.get("_original")) is not None:
+        others = {name: one for name, one in sys.modules.items() if name not in state["values"]}
+        patch._original = {**others, **before}
+
+
 def reduce_replaced(value: Any) -> Any:
     """A function of a library by its name, although something of a cell has its place now; None for all others.
 

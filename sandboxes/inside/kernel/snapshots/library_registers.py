@@ -236,6 +236,35 @@ def _set_workers(before: Any) -> None:
     sys.modules["scipy.fft._pocketfft.helper"]._config.default_workers = before + 1
 
 
+def _transforms() -> Any:
+    """The backends that all transforms of SciPy were given."""
+    own = sys.modules["scipy.fft._backend"]._ScipyBackend
+    known = sys.modules["scipy._lib._uarray"].get_state()._pickle()[0]
+    return None if known == {own.__ua_domain__: ((own, False, False), [], True)} else known
+
+
+def _set_transforms(before: Any) -> None:
+    library: Any = importlib.import_module("scipy._lib._uarray")
+    for domain, ((backend, coerce, only), registered, last) in before.items():
+        library.clear_backends(domain, registered=True, globals=True)
+        library.set_global_backend(backend, coerce=coerce, only=only, try_last=last)
+        for one in registered:
+            library.register_backend(one)
+
+
+def _masked() -> Any:
+    """What is printed for a masked value."""
+    option = sys.modules["numpy.ma.core"].masked_print_option
+    found = option.display(), option.enabled()
+    return None if found == ("--", True) else found
+
+
+def _set_masked(before: Any) -> None:
+    option = sys.modules["numpy.ma.core"].masked_print_option
+    option.set_display(before[0])
+    option.enable(before[1])
+
+
 def _links() -> Any:
     now = list(sys.modules["scipy.cluster.hierarchy"]._link_line_colors)
     return None if now == OF_LINKS else now
@@ -396,6 +425,8 @@ OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "interactive figures": ("matplotlib", _interactive, _set_interactive),
     "errors of special functions": ("scipy.special", _special, _set_special),
     "workers of transforms": ("scipy.fft._pocketfft.helper", _workers, _set_workers),
+    "backends of transforms": ("scipy.fft._backend", _transforms, _set_transforms),
+    "masked values": ("numpy.ma.core", _masked, _set_masked),
     "colors of dendrograms": ("scipy.cluster.hierarchy", _links, _set_links),
     "plots of seaborn": ("seaborn._core.plot", _plots, _set_plots),
     "options registered with pandas": ("pandas._config.config", _options, _set_options),

@@ -15,6 +15,7 @@ from ..own_library import own_library
 from . import identities, interpreter_state, manifest, memory, module_sources, module_state, modules, open_numbers
 from .blobs import THREADS, Blobs, MissingBlobError
 from .buffers import FillingBuffer, blobs_of, patch
+from .classes import order_subclasses
 from .partial_loading import load_foreign, load_partially
 from .pickling import load
 from .returning import is_so
@@ -147,6 +148,7 @@ class SnapshotReader:
             imported = json.loads(self._extra["imported"])
             streams = [part.stream for part in parts if part.names not in OF_PRELOADED]
             unused = modules.unused(imported, content["modules"].values(), streams)
+            before = frozenset(sys.modules)
             with memory.without_collections(), module_sources.earlier(early.get("sources", {})):
                 failed = modules.import_again([name for name in imported if name not in unused])
             modules.name_again(early.get("names", {}))
@@ -161,6 +163,8 @@ class SnapshotReader:
             found |= kept
             found |= self._load_all(parts)
             found |= self._define_again(foreign, content["cache_tag"], early["futures"], found)
+        modules.forget(self._taking.files.root, before, {*imported, *early.get("names", {})})
+        order_subclasses()
         for name in module_sources.unusable(early.get("sources", {})):
             self._lost.append({"name": name, "type": "module", "reason": STALE.format(name), "cell": 0})
         for name, reason in taken.items():

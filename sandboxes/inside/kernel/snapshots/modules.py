@@ -93,9 +93,15 @@ class ImportedModules:
         self.written = json.dumps(self.imported).encode()
 
 
+OF_TESTS = ("types", "unittest.mock")
+"""Whose objects stand for modules in tests: namespaces and mocks."""
+
+
 def _stands_for_module(value: Any) -> bool:
     kind = type(value)
-    return not isinstance(value, ModuleType) and (sys.modules.get(kind.__module__) is value or is_users(kind))
+    if value is None or isinstance(value, ModuleType):
+        return False
+    return sys.modules.get(kind.__module__) is value or kind.__module__ in OF_TESTS or is_users(kind)
 
 
 def _other_name(name: str, module: Any) -> str | None:
@@ -179,6 +185,19 @@ def import_again(names: list[str]) -> dict[str, str]:
         except Exception as error:  # a module may do anything when it is imported
             failed[name] = reason_of(error)
     return failed
+
+
+def forget(root: str, before: Collection[str], names: Collection[str]) -> None:
+    """Let `import` not find modules of the workspace that were imported on the way: a cell has taken them out.
+
+    Args:
+        root: The workspace.
+        before: What was there before modules were imported again.
+        names: What is to be found.
+    """
+    for name in workspace_modules(root, [name for name in sys.modules if name not in before]):
+        if name not in names:
+            del sys.modules[name]
 
 
 def workspace_modules(root: str, names: list[str]) -> dict[str, ModuleType]:

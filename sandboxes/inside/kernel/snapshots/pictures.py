@@ -20,7 +20,8 @@ def reduce_picture(pickler: Any, picture: Any) -> Any:
     if file is None or getattr(file, "closed", True) or not (unread or _has_frames(picture)):
         memory = _memory(pickler, picture) if space.get("_readonly") else None
         if memory is None:
-            return with_hung(picture.__reduce_ex__(5), _kept(picture))
+            sealed = {"_readonly": 1} if space.get("_readonly") else {}
+            return with_hung(picture.__reduce_ex__(5), _kept(picture) | sealed)
         known = {"palette": space.get("palette"), **_kept(picture)}
         return make_mapped, (*memory, space["_mode"], space["_size"]), (dict(picture.info), known), None, None, fill
     place = portable_path(file.name) if space.get("_exclusive_fp") and _is_at_its_path(file) else file

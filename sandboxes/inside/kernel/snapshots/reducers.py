@@ -130,6 +130,7 @@ BUILT_IN: dict[type, Reduce] = {
 EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("typing", "_GenericAlias", descriptors.reduce_alias),
     ("unittest.mock", "_Call", instances.reduce_call),
+    ("unittest.mock", "_patch_dict", library_patches.reduce_patch),
     ("threading", "local", contexts.reduce_local),
     ("numpy", "ndarray", arrays.reduce_array),
     ("numpy", "memmap", arrays.reduce_memmap),
@@ -189,6 +190,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("lxml.etree", "_ElementUnicodeResult", parts.reduce_text),
     ("traitlets", "HasTraits", parts.reduce_traits),
     ("bidict", "BidictBase", parts.reduce_two_ways),
+    ("blinker.base", "Signal", references.reduce_signal),
     ("tenacity", "BaseRetrying", contexts.reduce_retrying),
     ("requests", "Response", refusing.reduce_response),
     ("httpx", "Response", refusing.reduce_response),

@@ -1,14 +1,19 @@
-"""Weak references: of cells' own classes, with something to call, and to what is gone; weak methods."""
+"""Weak references: of cells' own classes, with something to call, and to what is gone; weak methods; signals."""
 
 import gc
+import importlib
+import sys
 import weakref
 from pickle import PicklingError
 from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any
 
 from .classes import is_users
+from .identities import may_be_one
 
 OBJECT: Any = object
+CONNECTIONS = ("receivers", "_by_receiver", "_by_sender", "_weak_senders")
+"""Attributes of a signal of blinker that have numbers which `id` gave."""
 
 
 class Called:
@@ -104,3 +109,40 @@ def _reduce_method(reference: Any, method: Any) -> Any:
 def make_method(function: Any, owner: Any) -> Any:
     """A weak reference to a method of an object."""
     return weakref.WeakMethod(MethodType(function, owner))
+
+
+def reduce_signal(_pickler: Any, signal: Any) -> Any:
+    """A signal of blinker, which knows receivers and senders by their identities: they are connected again."""
+    attributes = dict(vars(signal))
+    receivers, by_receiver, _, senders = (attributes.pop(name, None) for name in CONNECTIONS)
+    if receivers is None or by_receiver is None or senders is None:
+        return NotImplemented
+    any_sender, connections = sys.modules["blinker.base"].ANY_ID, []
+    for number, ids in by_receiver.items():
+        held = receivers.get(number)
+        is_weak = isinstance(held, weakref.ReferenceType)
+        if (receiver := held() if is_weak else held) is None:
+            continue
+        for one in ids:
+            known = senders.get(one)
+            if known is None and one != any_sender and may_be_one(one):
+                return NotImplemented  # of this sender there is only its identity
+            sender = one if known is None else known()
+            connections.append((receiver, is_weak, one == any_sender, None if one == any_sender else sender))
+    return make_signal, (type(signal),), (attributes, connections), None, None, connect
+
+
+def make_signal(kind: Any) -> Any:
+    """A signal that is connected to nothing."""
+    signal = OBJECT.__new__(kind)
+    importlib.import_module("blinker.base").Signal.__init__(signal)
+    return signal
+
+
+def connect(signal: Any, state: Any) -> None:
+    """Connect it, without telling so, and give it its attributes."""
+    attributes, connections = state
+    library: Any = sys.modules["blinker.base"]
+    for receiver, is_weak, is_any, sender in connections:
+        library.Signal.connect(signal, receiver, library.ANY if is_any else sender, is_weak)
+    vars(signal).update(attributes)

@@ -90,11 +90,44 @@ def reduce_index(pickler: Any, index: Any) -> Any:
     reduced = index.__reduce__()
     if type(index).__name__ in OF_TIMES and type(index).__module__.split(".")[0] == "pandas":
         reduced = make_time_index, (type(index), index._data, index.freq, index.name)
+    if type(index).__name__ == "IntervalIndex" and type(index).__module__.split(".")[0] == "pandas":
+        reduced = make_interval_index, (type(index), index._data, index.name)
     hung = _hung(index, OF_INDEXES)
+    if parts := _held_parts(index):
+        hung = {**hung, "_cache": parts}
     refs = shared(vars(index).get("_references"))
     if refs is None or "_references" in vars(type(index)) or (len(reduced) > 2 and reduced[2] is not None):
         return with_hung(reduced, hung)
     return reduced[0], reduced[1], (refs, hung) if hung else (refs,), None, None, set_index_refs
+
+
+PARTS = ("array", "left", "right", "levels")
+"""What an index makes when it is first asked for, and gives each time then."""
+
+
+def _held_parts(index: Any) -> dict[str, Any]:
+    """Those of them that something else holds, too, or a part of which."""
+    cache = vars(index).get("_cache") or {}
+    found = {}
+    for name in PARTS:
+        if name in cache:
+            items = cache[name] if isinstance(cache[name], list) else ()
+            if _references(cache, name) > ALONE or any(_references(items, at) > ALONE for at in range(len(items))):
+                found[name] = cache[name]
+    return found
+
+
+def _references(container: Any, key: Any) -> int:
+    return sys.getrefcount(container[key])
+
+
+ALONE = _references([object()], 0)
+"""How often something is referred to that only its container has."""
+
+
+def make_interval_index(kind: Any, values: Any, name: Any) -> Any:
+    """An index of intervals over the array that has them."""
+    return kind._simple_new(values, name)
 
 
 OF_TIMES = ("DatetimeIndex", "TimedeltaIndex")

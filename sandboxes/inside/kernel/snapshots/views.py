@@ -64,11 +64,9 @@ def make_iterator(owner: Any, ordered: bool, which: str, backwards: bool, given:
 
 
 def reduce_proxy(pickler: Any, proxy: Any) -> Any:
-    """A read-only view of a dictionary, or of the variables of a class."""
-    owner = _owner(proxy)
-    if owner is None:
-        return NotImplemented
-    if not dict.__contains__(owner, "__module__"):
+    """A read-only view of a dictionary, of another mapping, or of the variables of a class."""
+    (owner,) = gc.get_referents(proxy)
+    if not (issubclass(type(owner), dict) and dict.__contains__(owner, "__module__")):
         return type(proxy), (owner,)
     # Only the class itself knows whose variables they are; few cells hold such a view.
     kinds = [one for one in gc.get_referrers(owner) if issubclass(type(one), type) and _owner(vars(one)) is owner]
