@@ -190,4 +190,16 @@ SESSIONS = {
         um.patch.stopall() ;; "paid_sdk" in sys.modules, "types" in sys.modules, sys.modules["unittest.mock"] is um
         """,
     ),
+    "what libraries keep in context variables": session(
+        """
+        from contextvars import ContextVar
+        from opentelemetry import trace, context, baggage
+        span = trace.NonRecordingSpan(trace.SpanContext(7, 9, False)); token = context.attach(trace.set_span_in_context(span)); carried = baggage.set_baggage("team", "data"); mine = ContextVar("mine"); mine.set([1])
+        """,
+        """
+        trace.get_current_span() is span, baggage.get_baggage("team", carried), mine.get()
+        trace.get_current_span().get_span_context().span_id, trace.get_current_span(carried) is trace.INVALID_SPAN
+        """,
+        named="token",
+    ),
 }

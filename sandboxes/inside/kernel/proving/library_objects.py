@@ -1,4 +1,4 @@
-"""What objects of libraries hold, where pickle does not say it: files, sqlite connections, figures, loggers, signals."""
+"""What library objects hold, where pickle does not say it: files, sqlite connections, figures, loggers, signals."""
 
 import hashlib
 import io

@@ -72,7 +72,10 @@ _with_places: list[tuple[weakref.ref[type], tuple[int, ...]]] = []
 
 def order_subclasses() -> None:
     """Let `__subclasses__` of classes of cells give them in the order in which cells made them."""
-    known = [(kind, places) for one, places in _with_places if (kind := one()) is not None]
+    known: list[tuple[type, tuple[int, ...]]] = []
+    for reference, positions in _with_places:
+        if (made := reference()) is not None:
+            known.append((made, positions))
     _with_places.clear()
     bases: dict[int, tuple[type, list[tuple[int, type]]]] = {}
     for kind, places in known:
@@ -80,13 +83,15 @@ def order_subclasses() -> None:
             if is_users(base):
                 bases.setdefault(id(base), (base, []))[1].append((place, kind))
     for base, kinds in bases.values():
-        wanted = [kind for _, kind in sorted(kinds, key=lambda one: one[0])]
-        now = [kind for kind in type.__subclasses__(base) if any(kind is one for one in wanted)]
-        if all(map(operator.is_, now, wanted)) or any(_owner_of_order(type(kind)) for kind in wanted):
+        kinds.sort(key=operator.itemgetter(0))
+        wanted: list[type] = [one[1] for one in kinds]
+        living: list[Any] = type.__subclasses__(base)
+        now = [one for one in living if any(one is other for other in wanted)]
+        if all(map(operator.is_, now, wanted)) or any(_owner_of_order(type(one)) for one in wanted):
             continue
-        for kind in wanted:
+        for one in wanted:
             with suppress(TypeError):
-                BASES.__set__(kind, kind.__bases__)  # which puts it behind the others
+                BASES.__set__(one, one.__bases__)  # which puts it behind the others
 
 
 BASES: Any = type.__dict__["__bases__"]
@@ -94,7 +99,7 @@ BASES: Any = type.__dict__["__bases__"]
 
 def _places(kind: type) -> tuple[int, ...]:
     """Which of the subclasses of each of its bases it is; empty: it has no sisters of a cell."""
-    sisters = [type.__subclasses__(base) if is_users(base) else [] for base in kind.__bases__]
+    sisters: list[list[type]] = [type.__subclasses__(base) if is_users(base) else [] for base in kind.__bases__]
     if not any(len(one) > 1 for one in sisters):
         return ()
     return tuple(next((place for place, one in enumerate(each) if one is kind), 0) for each in sisters)

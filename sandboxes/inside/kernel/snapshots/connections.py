@@ -101,7 +101,9 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     _name_what_was_added(pickler, connection)
     usual = _usual_pragmas()
     settings = {name: value for name, value in _pragmas(connection).items() if value != usual[name]}
-    limits, changes = _limits(connection), connection.total_changes
+    path = next(path for name, path in databases if name == "main")
+    # Of a database with a log of what is written, looking alone changes a file.
+    limits, changes = _limits(connection), 0 if os.path.exists(f"{path}-shm") else connection.total_changes
     state = (
         connection.row_factory,
         connection.text_factory,
@@ -110,7 +112,6 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
         getattr(connection, "__dict__", {}),
         *((limits, changes) if changes else (limits,) if limits else ()),
     )
-    path = next(path for name, path in databases if name == "main")
     level = connection.isolation_level
     if path and os.path.exists(path):  # one that was deserialized has the path of a file that never was
         detected, read_only = _detected(connection), _is_read_only(connection, path)
@@ -243,8 +244,9 @@ def make_sqlite(path: str, content: Any, level: Any, kind: Any, detect: int = 0,
 
 def set_sqlite(connection: Any, state: Any) -> None:
     """How rows and text come out of it, its settings, and the attributes of one of a class of a cell."""
-    connection.row_factory, connection.text_factory, autocommit, *more = state  # earlier snapshots have less
-    settings, attributes, limits, changes = (*more, *({}, {}, {}, 0)[len(more) :])
+    usual: tuple[Any, ...] = (None, None, None, {}, {}, {}, 0)  # earlier snapshots have less
+    connection.row_factory, connection.text_factory, autocommit, *more = state + usual[len(state) :]
+    settings, attributes, limits, changes = more
     _count(connection, changes)
     if attributes:
         vars(connection).update(attributes)

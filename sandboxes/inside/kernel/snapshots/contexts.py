@@ -7,9 +7,11 @@ import contextlib
 import contextvars
 import functools
 import gc
+import importlib
 import sys
 import threading
 from pickle import PicklingError
+from types import ModuleType
 from typing import Any, ClassVar
 
 from .identity import find_sentinel
@@ -23,27 +25,70 @@ class _Known:
 
 
 def _place(variable: Any) -> tuple[str, str]:
-    """The module of a library that has a variable, and its name there."""
+    """The module of a library that has a variable, and its name there, or that of an object and its name in that."""
     known = _Known.places.get(id(variable))
     if known is None:
-        found = ("", "")
-        for name, module in list(sys.modules.items()):
-            space = getattr(module, "__dict__", None)
-            if type(space) is not dict or module is CurrentSession.main or is_made(module):
-                continue
-            key = next((key for key, value in list(space.items()) if value is variable), None)
-            if key is not None and not is_of_session(space.get("__file__")):
-                found = name, key
-                break
-        known = _Known.places[id(variable)] = (variable, *found)
+        place = _find(variable, deep=False)
+        if place is None and not any(one is variable for one in CurrentSession.main.__dict__.values()):
+            place = _find(variable, deep=True)
+        known = _Known.places[id(variable)] = (variable, *(place or ("", "")))
     return known[1:]
+
+
+def _find(variable: Any, *, deep: bool) -> tuple[str, str] | None:
+    for name, module in list(sys.modules.items()):
+        space = getattr(module, "__dict__", None)
+        if type(space) is not dict or module is CurrentSession.main or is_made(module):
+            continue
+        for key, value in list(space.items()):
+            within = _key_in(_attributes(value), variable) if deep else ""
+            if (value is variable or within) and not is_of_session(space.get("__file__")):
+                return name, f"{key}.{within}" if within else key
+    return None
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    kind: Any = type(value)
+    if not kind.__dictoffset__ or issubclass(kind, type | ModuleType):
+        return {}
+    found = object.__getattribute__(value, "__dict__")
+    return found if type(found) is dict else {}
+
+
+def _key_in(space: dict[str, Any], value: Any) -> str:
+    return next((key for key, one in list(space.items()) if one is value and type(key) is str), "")
+
+
+def find_variable(module: str, path: str) -> Any:
+    """The variable that a library has."""
+    return functools.reduce(getattr, path.split("."), importlib.import_module(module))
+
+
+KEPT_OTHERWISE = frozenset({"numpy", "structlog", "decimal", "_decimal"})
+"""Packages whose settings in variables of a context are kept as such."""
+
+
+def of_libraries() -> Any:
+    """Variables of libraries that have a value in the session's context, as the current span of a trace."""
+    kept = []
+    for variable, value in CurrentSession.context.items():
+        package = _place(variable)[0].partition(".")[0]
+        if package and package not in KEPT_OTHERWISE:
+            kept.append((variable, value))
+    return kept or None
+
+
+def set_again(before: Any) -> None:
+    """Give them their values."""
+    for variable, value in before:
+        variable.set(value)
 
 
 def reduce_variable(_pickler: Any, variable: Any) -> Any:
     """A context variable."""
     module, name = _place(variable)
     if module:
-        return find_sentinel, (module, name)
+        return (find_variable if "." in name else find_sentinel), (module, name)
     if variable is variable_of_decimal():
         return variable_of_decimal, ()
     nothing: Any = object()

@@ -6,6 +6,7 @@ Each is read as None as long as nobody has changed it.
 import functools
 import importlib
 import os
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -252,6 +253,31 @@ def _set_transforms(before: Any) -> None:
             library.register_backend(one)
 
 
+def _keys() -> Any:
+    return _own_keys(len(sys.modules)) or None
+
+
+@functools.lru_cache(maxsize=1)
+def _own_keys(_count: int) -> dict[str, str]:
+    """Names for what is in contexts of opentelemetry, by their places: each process makes its own."""
+    modules = [(name, vars(one)) for name, one in list(sys.modules.items()) if name.startswith("opentelemetry.")]
+    return {
+        f"{name}:{key}": value
+        for name, space in modules
+        for key, value in list(space.items())
+        if type(value) is str and KEY.search(value)
+    }
+
+
+KEY = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+
+
+def _set_keys(before: Any) -> None:
+    for place, value in before.items():
+        module, _, name = place.partition(":")
+        setattr(importlib.import_module(module), name, value)
+
+
 def _masked() -> Any:
     """What is printed for a masked value."""
     option = sys.modules["numpy.ma.core"].masked_print_option
@@ -426,6 +452,7 @@ OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "errors of special functions": ("scipy.special", _special, _set_special),
     "workers of transforms": ("scipy.fft._pocketfft.helper", _workers, _set_workers),
     "backends of transforms": ("scipy.fft._backend", _transforms, _set_transforms),
+    "keys of opentelemetry": ("opentelemetry.context", _keys, _set_keys),
     "masked values": ("numpy.ma.core", _masked, _set_masked),
     "colors of dendrograms": ("scipy.cluster.hierarchy", _links, _set_links),
     "plots of seaborn": ("seaborn._core.plot", _plots, _set_plots),

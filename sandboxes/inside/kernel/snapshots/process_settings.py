@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..own_library import KERNEL
-from . import hooks, registers
+from . import contexts, hooks, registers
 from .classes import is_users
 from .hooks import get_handler
 from .memory import is_collecting
@@ -269,6 +269,7 @@ OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "logging": ("logging", _logging, _set_logging),
     "warnings that are recorded": ("warnings", _recording, _record),
     "warnings in the log": ("logging", _captures_warnings, _capture_warnings),
+    "context variables of libraries": ("contextvars", contexts.of_libraries, contexts.set_again),
     "documentation of the session": ("sys", _documentation, _set_documentation),
 }
 """What is read as None as long as it is as Python has it."""
