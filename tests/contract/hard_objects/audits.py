@@ -119,16 +119,9 @@ SESSIONS = {
         import gc; del a; gc.collect() ;; sorted(map(type, done._weak_senders.values()), key=str)
         """,
     ),
-    "classes with reducers of copyreg, and generic classes that remember": session(
+    "generic classes that remember": session(
         """
-        import copyreg, copy, pickle
         from typing import Generic, TypeVar
-        calls = []
-        class Leg:
-            def __init__(self, a): self.a = a; self.cache = {}
-        def make_leg(a): calls.append(a); return Leg(a)
-        copyreg.pickle(Leg, lambda leg: (make_leg, (leg.a,)))
-        leg = Leg(3); leg.cache["x"] = 1; legs = [leg]
         T = TypeVar("T")
         class User: pass
         class Repo(Generic[T]):
@@ -141,8 +134,6 @@ SESSIONS = {
         Pair.own = Pair[int]
         """,
         """
-        legs[0] is leg, leg.cache, calls
-        pickle.loads(pickle.dumps(leg)).cache, copy.copy(leg).a, calls
         of_user is Repo[User], of_user.__args__[0] is User, Repo.items, of_user().__class__ is Repo
         Pair.asked, Pair.own.__args__, Pair.own.note, Pair[int] is Pair.own, Pair.asked
         """,
@@ -167,6 +158,7 @@ SESSIONS = {
         scipy.fft.fft(np.ones(4)).real.tolist(), Counting.calls
         con.total_changes, con.in_transaction, con.execute("select count(*), max(a) from t").fetchone(), con.execute("select name from temp.sqlite_master").fetchall()
         disk.total_changes, disk.in_transaction, disk.execute("pragma query_only").fetchone(), disk.execute("select * from t").fetchall(), fresh.total_changes
+        con.execute("select last_insert_rowid(), changes()").fetchone(), fresh.execute("select last_insert_rowid(), changes()").fetchone()
         con.execute("insert into t values (9)"); con.commit() ;; con.total_changes
         sealed.readonly, sealed.getpixel((1, 1)), sealed.putpixel((0, 0), 9), sealed.readonly, sealed.getpixel((0, 0))
         """,
@@ -201,5 +193,111 @@ SESSIONS = {
         trace.get_current_span().get_span_context().span_id, trace.get_current_span(carried) is trace.INVALID_SPAN
         """,
         named="token",
+    ),
+    "results whose arguments cells hash, large ones, and those of methods of all kinds": session(
+        '''
+        open("hashed.py","w").write("""
+        import functools
+        class Point:
+            def __init__(self, x): self.x = x
+            def __hash__(self): return hash(round(self.x, PLACES))
+            def __eq__(self, o): return round(self.x, PLACES) == round(o.x, PLACES)
+        @functools.lru_cache
+        def cost(p): return [p.x]
+        @functools.lru_cache
+        def data(n): return b"x" * n
+        class St:
+            @staticmethod
+            @functools.cache
+            def f(a): return [a]
+            @classmethod
+            @functools.cache
+            def g(cls, a): return [a]
+        up = functools.lru_cache(str.upper)
+        def configure(n):
+            global PLACES
+            PLACES = n
+        """)
+        import hashed; hashed.configure(2); a = hashed.cost(hashed.Point(1.234)); hashed.data(10_000_000); hashed.data(3); f1 = hashed.St.f(1); g1 = hashed.St.g(2); hashed.up("x")
+        ''',
+        """
+        hashed.PLACES, hashed.cost(hashed.Point(1.2341)) == a
+        hashed.St.f(1) is f1, hashed.St.g(2) is g1, hashed.St.f.cache_info(), hashed.St.g.cache_info()
+        len(hashed.data(3)), hashed.up("x")
+        """,
+        named="cost data",
+    ),
+    "classes without a module that are registered": session(
+        """
+        from collections.abc import Sequence
+        class V: pass
+        class W: pass
+        W.__module__ = None
+        Sequence.register(V); Sequence.register(W)
+        """,
+        """
+        isinstance(V(), Sequence)
+        """,
+    ),
+    "a metaclass that orders bases once only": session(
+        """
+        first = None; closed = False; log = []
+        class A: pass
+        class Zed(A): pass
+        class Abe(A): pass
+        class Meta(type):
+            def mro(cls):
+                log.append(1)
+                if closed: raise RuntimeError("closed")
+                return super().mro()
+        class D(Zed, metaclass=Meta): pass
+        first = Abe; closed = True
+        """,
+        """
+        log, D.__mro__
+        """,
+    ),
+    "helper modules with names like those of the kernel": session(
+        """
+        open("stepwell_helpers.py","w").write("class A: pass\\n")
+        open("uses.py","w").write("import stepwell_helpers as h\\n")
+        import stepwell_helpers, uses
+        a = stepwell_helpers.A()
+        """,
+        """
+        isinstance(a, __import__("stepwell_helpers").A)
+        """,
+    ),
+    "objects instead of modules, one of which cannot be kept": session(
+        """
+        import sys
+        class Fake:
+            def __getattr__(self, n):
+                if n.startswith("__"): raise AttributeError(n)
+                return n
+        sys.modules["lazy"] = Fake()
+        from unittest import mock
+        sys.modules["gpu"] = mock.MagicMock(); sys.modules["gpu"].stream = (i for i in range(3))
+        """,
+        """
+        import lazy ;; lazy.abc
+        import gpu ;; gpu.x is not None
+        """,
+        named="modules gpu",
+    ),
+    "signals with senders that have no weak references": session(
+        """
+        import blinker
+        class Sl: __slots__ = ()
+        s = Sl(); got = []
+        sig = blinker.Signal(); sig2 = blinker.Signal()
+        def hear(x): got.append(1); return 5
+        sig.connect(hear, sender=s); hold = [object()]; sig2.connect(hear, sender=hold[0])
+        """,
+        """
+        sig.send(s)[0][1]
+        sig2.send(hold[0])[0][1]
+        """,
+        named="sig2",
     ),
 }

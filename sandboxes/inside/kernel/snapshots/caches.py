@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
+from .classes import is_users
 from .functions import Slot, make_cached, set_cached
 
 MOST = 1_000
@@ -125,7 +126,14 @@ class Results:
     def of(cls, cached: Any) -> "Results | None":
         """Those of a function; None: it has none, and has forgotten none."""
         info = cached.cache_info()
-        return cls(str(getattr(cached, "__qualname__", "")), _content(cached)) if info.hits or info.misses else None
+        if not info.currsize and not info.hits and not info.misses:
+            return None
+        content = _content(cached)
+        if content is not None and not _is_light(content):
+            content = None
+        if content is None and not info.currsize:
+            return None
+        return cls(f"{cached.__module__}.{getattr(cached, '__qualname__', '')}", content)
 
 
 def reduce_results(pickler: Any, results: Results) -> Any:
@@ -135,10 +143,33 @@ def reduce_results(pickler: Any, results: Results) -> Any:
     return Results, (results.name, results.content)
 
 
+MOST_BYTES = 1_000_000
+"""Of the results of one function: a cache must not be the reason for which a step is refused."""
+
+
+def _is_light(content: Content) -> bool:
+    """Whether results are small, and nobody's code runs where their calls are put in again."""
+    size = 0
+    for arguments, named, result in content[0]:
+        if not all(map(_is_hashed_by_python, (*arguments, *named.values()))):
+            return False
+        parts = result if type(result) in (list, tuple, set) else result.values() if type(result) is dict else ()
+        size += sum(map(sys.getsizeof, (result, *parts)))
+    return size <= MOST_BYTES
+
+
+def _is_hashed_by_python(value: Any) -> bool:
+    """Whether the hash of an argument, and what it is equal to, is not said by code of the user's."""
+    kind: Any = type(value)
+    if kind in (tuple, frozenset):
+        return all(map(_is_hashed_by_python, value))
+    return not is_users(kind) or (kind.__hash__ is object.__hash__ and kind.__eq__ is object.__eq__)
+
+
 def fill_again(cached: Any, results: Results) -> None:
     """Give a function of a module that was imported anew what it had cached. It does not run."""
     function = getattr(cached, "__wrapped__", None)
-    if results.content is None or not isinstance(function, FunctionType):
+    if results.content is None or not isinstance(function, FunctionType) or function.__code__.co_flags & OF_OTHER_KINDS:
         return
     slot, code = Slot(), function.__code__
     cached.cache_clear()
@@ -146,8 +177,14 @@ def fill_again(cached: Any, results: Results) -> None:
     function.__code__ = _call_slot.__code__.replace(co_consts=constants, co_freevars=code.co_freevars)
     try:
         fill(cached, slot, *results.content)
+    except Exception:  # what a cell did to the arguments
+        cached.cache_clear()
     finally:
         function.__code__ = code
+
+
+OF_OTHER_KINDS = 0x20 | 0x80 | 0x200
+"""Flags of the code of generators and coroutines."""
 
 
 SLOT = "slot"

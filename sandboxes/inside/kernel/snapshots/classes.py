@@ -86,21 +86,29 @@ def order_subclasses() -> None:
         kinds.sort(key=operator.itemgetter(0))
         wanted: list[type] = [one[1] for one in kinds]
         living: list[Any] = type.__subclasses__(base)
-        now = [one for one in living if any(one is other for other in wanted)]
-        if all(map(operator.is_, now, wanted)) or any(_owner_of_order(type(one)) for one in wanted):
+        numbers = set(map(id, wanted))
+        now = [one for one in living if id(one) in numbers]
+        if all(map(operator.is_, now, wanted)) or any(map(_has_an_order, wanted)):
             continue
         for one in wanted:
-            with suppress(TypeError):
+            with suppress(Exception):  # what metaclasses of libraries have to say
                 BASES.__set__(one, one.__bases__)  # which puts it behind the others
 
 
 BASES: Any = type.__dict__["__bases__"]
+MOST_SISTERS = 100
+"""Subclasses of a class whose order is kept: each has to be looked for among them."""
+
+
+def _has_an_order(kind: type) -> bool:
+    """Whether the code of a cell orders the bases of a class, or of one below it, when its own are set."""
+    return bool(_owner_of_order(type(kind))) or any(map(_has_an_order, type.__subclasses__(kind)))
 
 
 def _places(kind: type) -> tuple[int, ...]:
     """Which of the subclasses of each of its bases it is; empty: it has no sisters of a cell."""
     sisters: list[list[type]] = [type.__subclasses__(base) if is_users(base) else [] for base in kind.__bases__]
-    if not any(len(one) > 1 for one in sisters):
+    if not any(1 < len(one) <= MOST_SISTERS for one in sisters):
         return ()
     return tuple(next((place for place, one in enumerate(each) if one is kind), 0) for each in sisters)
 

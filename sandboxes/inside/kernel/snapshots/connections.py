@@ -103,7 +103,7 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     settings = {name: value for name, value in _pragmas(connection).items() if value != usual[name]}
     path = next(path for name, path in databases if name == "main")
     # Of a database with a log of what is written, looking alone changes a file.
-    limits, changes = _limits(connection), 0 if os.path.exists(f"{path}-shm") else connection.total_changes
+    limits, changes = _limits(connection), () if os.path.exists(f"{path}-shm") else _changes(connection)
     state = (
         connection.row_factory,
         connection.text_factory,
@@ -244,10 +244,11 @@ def make_sqlite(path: str, content: Any, level: Any, kind: Any, detect: int = 0,
 
 def set_sqlite(connection: Any, state: Any) -> None:
     """How rows and text come out of it, its settings, and the attributes of one of a class of a cell."""
-    usual: tuple[Any, ...] = (None, None, None, {}, {}, {}, 0)  # earlier snapshots have less
+    usual: tuple[Any, ...] = (None, None, None, {}, {}, {}, ())  # earlier snapshots have less
     connection.row_factory, connection.text_factory, autocommit, *more = state + usual[len(state) :]
     settings, attributes, limits, changes = more
-    _count(connection, changes)
+    if changes:
+        _count(connection, *changes)
     if attributes:
         vars(connection).update(attributes)
     for name, value in settings.items():
@@ -261,17 +262,30 @@ def set_sqlite(connection: Any, state: Any) -> None:
 MOST_CHANGES = 100_000
 COUNTED = """
 create temp table stepwell_changes (x);
-with recursive n (i) as (select 1 union all select i + 1 from n where i < {})
-insert into temp.stepwell_changes select i from n;
+with recursive n (i) as (select 1 union all select i + 1 from n where i < {before})
+insert into temp.stepwell_changes (rowid) select i from n where {before} > 0;
+drop table temp.stepwell_changes;
+create temp table stepwell_changes (x);
+with recursive n (i) as (select {row} - {block} + 1 union all select i + 1 from n where i < {row})
+insert into temp.stepwell_changes (rowid) select i from n;
+{nothing}
 drop table temp.stepwell_changes;
 """
+NOTHING = "delete from temp.stepwell_changes where 0;"
 
 
-def _count(connection: Any, changes: int) -> None:
-    """Let a connection have changed so many rows, as `total_changes` says; of a table that is gone."""
-    left = changes - connection.total_changes
-    if 0 < left <= MOST_CHANGES:
-        sys.modules["sqlite3"].Connection.executescript(connection, COUNTED.format(left))
+def _changes(connection: Any) -> tuple[int, ...]:
+    """How many rows a connection has changed, how many the last statement, and the number of the last new row."""
+    total = connection.total_changes
+    return (total, *map(int, _rows(connection, "select changes(), last_insert_rowid()")[0])) if total else ()
+
+
+def _count(connection: Any, total: int, last: int, row: int) -> None:
+    """Let a connection have changed so many rows; of a table that is gone."""
+    if total <= MOST_CHANGES and connection.total_changes == 0:
+        block = max(last, 1)
+        script = COUNTED.format(before=total - block, block=block, row=row, nothing="" if last else NOTHING)
+        sys.modules["sqlite3"].Connection.executescript(connection, script)
 
 
 def reduce_row(pickler: Any, row: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeGuard
 
 from ..own_library import DELETED, KERNEL, own_library
 from . import library_registers
-from .classes import is_users
+from .classes import is_users, without_questions
 from .functions import is_of_own_loader
 from .identity import find_sentinel
 from .singletons import OF_LIBRARIES, CurrentSession, is_of_session
@@ -218,10 +218,11 @@ def _capture_subclasses(path: str, found: dict[str, Any]) -> None:
         return
     module, inner, owner = place
     known: Any = sys.modules["_abc"]
-    kinds: list[Any] = [kind for kind in (one() for one in known._get_dump(owner)[0]) if kind is not None]
-    kinds = [kind for kind in kinds if is_users(kind) or _is_found(kind)]
-    kinds.sort(key=lambda kind: (kind.__module__, kind.__qualname__))
-    found[f"{SUBCLASSES}{module}:{inner}:register"] = kinds
+    with contextlib.suppress(Exception):  # classes may have anything for a name
+        kinds: list[Any] = [kind for kind in (one() for one in known._get_dump(owner)[0]) if kind is not None]
+        kinds = [kind for kind in kinds if is_users(kind) or _is_found(kind)]
+        kinds.sort(key=lambda kind: (str(kind.__module__), str(kind.__qualname__)))
+        found[f"{SUBCLASSES}{module}:{inner}:register"] = kinds
 
 
 UNNAMED = {ANY: _capture_any, REGISTER: _capture_subclasses}
@@ -383,8 +384,9 @@ def restore(name: str, value: Any) -> None:
         _fill(getattr(owner, attribute), value)
         return
     if name.startswith(SUBCLASSES):
-        for kind in value:
-            owner.register(kind)
+        with without_questions(owner, *value):
+            for kind in value:
+                owner.register(kind)
         return
     if value is Gone:
         if attribute in vars(owner):

@@ -148,7 +148,6 @@ class SnapshotReader:
             imported = json.loads(self._extra["imported"])
             streams = [part.stream for part in parts if part.names not in OF_PRELOADED]
             unused = modules.unused(imported, content["modules"].values(), streams)
-            before = frozenset(sys.modules)
             with memory.without_collections(), module_sources.earlier(early.get("sources", {})):
                 failed = modules.import_again([name for name in imported if name not in unused])
             modules.name_again(early.get("names", {}))
@@ -163,7 +162,8 @@ class SnapshotReader:
             found |= kept
             found |= self._load_all(parts)
             found |= self._define_again(foreign, content["cache_tag"], early["futures"], found)
-        modules.forget(self._taking.files.root, before, {*imported, *early.get("names", {})})
+        for name in early.get("taken out", ()):
+            sys.modules.pop(name, None)
         order_subclasses()
         for name in module_sources.unusable(early.get("sources", {})):
             self._lost.append({"name": name, "type": "module", "reason": STALE.format(name), "cell": 0})
@@ -320,6 +320,9 @@ class SnapshotReader:
         for module, values in kept.items():
             if module in sys.modules:
                 module_state.restore(sys.modules[module], values)
+        for module, values in kept.items():
+            if module in sys.modules:
+                module_state.restore_results(sys.modules[module], values)
 
 
 def _cell_number(name: str) -> int:

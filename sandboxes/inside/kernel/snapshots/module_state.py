@@ -77,8 +77,10 @@ def _capture(
             made = _is_importable(value) or (_is_made_by_file(value, module, owner) and may_bind(module, name))
             if not made:
                 found[path, name] = value
-            if kind is CACHED and value.__wrapped__.__globals__ is vars(module):
-                _capture_cached(below, value, found)
+            inner: Any = value.__func__ if isinstance(value, staticmethod | classmethod) else value
+            is_cached: bool = type(inner) is CACHED
+            if is_cached and getattr(inner.__wrapped__, "__globals__", None) is vars(module):
+                _capture_cached(below, inner, found, is_bare=inner is value)
             for function in _functions_in(value) if path else ():
                 _capture_function(below, function, found)
             if kind is FunctionType and value.__closure__ and value.__globals__ is vars(module):
@@ -105,9 +107,9 @@ def _capture_function(path: str, function: FunctionType, found: dict[Key, Any]) 
         found[path, CELLS] = held
 
 
-def _capture_cached(path: str, cached: Any, found: dict[Key, Any]) -> None:
+def _capture_cached(path: str, cached: Any, found: dict[Key, Any], *, is_bare: bool) -> None:
     """The attributes of a function under `lru_cache`, and its results."""
-    if own := _attributes(cached):
+    if is_bare and (own := _attributes(cached)):
         found[path, "__dict__"] = own
     if (results := Results.of(cached)) is not None:
         found[path, RESULTS] = results
@@ -204,6 +206,8 @@ def _functions_in(value: Any) -> Iterator[FunctionType]:
 def restore(module: ModuleType, kept: dict[Key, Any]) -> None:
     """Put it back into a module that was imported anew."""
     for (path, name), value in kept.items():
+        if name == RESULTS:  # calls need all that the module has: see `restore_results`
+            continue
         if name == PRESENT:
             _delete_others(module, value)
             continue
@@ -219,14 +223,22 @@ def restore(module: ModuleType, kept: dict[Key, Any]) -> None:
             function.__dict__.update(value)
         elif name == CELLS and isinstance(function, FunctionType):
             _fill(function, value)
-        elif name == RESULTS and isinstance(function, CACHED):
-            fill_again(function, value)
         elif name in ("__defaults__", "__kwdefaults__") and isinstance(function, FunctionType):
             setattr(function, name, value)
         elif isinstance(owner, type):
             type.__setattr__(owner, name, value)
         elif owner is not None:
             setattr(owner, name, value)
+
+
+def restore_results(module: ModuleType, kept: dict[Key, Any]) -> None:
+    """Give functions under `lru_cache` what they have cached, once all modules are as they were."""
+    for (path, name), value in kept.items():
+        if name == RESULTS:
+            _, function = _find(module, path)
+            cached = getattr(function, "__func__", function)
+            if isinstance(cached, CACHED):
+                fill_again(cached, value)
 
 
 def _give_to_members(kind: Any, given: dict[str, dict[str, Any]]) -> None:

@@ -187,17 +187,11 @@ def import_again(names: list[str]) -> dict[str, str]:
     return failed
 
 
-def forget(root: str, before: Collection[str], names: Collection[str]) -> None:
-    """Let `import` not find modules of the workspace that were imported on the way: a cell has taken them out.
-
-    Args:
-        root: The workspace.
-        before: What was there before modules were imported again.
-        names: What is to be found.
-    """
-    for name in workspace_modules(root, [name for name in sys.modules if name not in before]):
-        if name not in names:
-            del sys.modules[name]
+def taken_out(values: Collection[Any]) -> list[str]:
+    """The names of variables' modules of the workspace that `import` does not find: a cell has taken them out."""
+    known = [vars(one) for one in values if issubclass(type(one), ModuleType)]
+    mine = [space for space in known if space.get("__spec__") is not None and is_of_session(space.get("__file__"))]
+    return sorted({str(space.get("__name__")) for space in mine} - sys.modules.keys())
 
 
 def workspace_modules(root: str, names: list[str]) -> dict[str, ModuleType]:

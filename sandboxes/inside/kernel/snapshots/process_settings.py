@@ -306,6 +306,9 @@ def restore(name: str, value: Any) -> bool:
     if name == hooks.TIMERS:
         hooks.set_timers(value)
         return True
+    if name.startswith(f"{registers.INSTEAD} "):
+        sys.modules[name.removeprefix(f"{registers.INSTEAD} ")] = value
+        return True
     known = (SIMPLE | OF_MODULES).get(name)
     if known is None:
         return False

@@ -10,6 +10,7 @@ from typing import Any
 
 from .classes import is_users
 from .identities import may_be_one
+from .singletons import CurrentSession
 
 OBJECT: Any = object
 CONNECTIONS = ("receivers", "_by_receiver", "_by_sender", "_weak_senders")
@@ -125,11 +126,19 @@ def reduce_signal(_pickler: Any, signal: Any) -> Any:
             continue
         for one in ids:
             known = senders.get(one)
-            if known is None and one != any_sender and may_be_one(one):
-                return NotImplemented  # of this sender there is only its identity
-            sender = one if known is None else known()
+            sender = _sender(one) if known is None and one != any_sender else known and known()
             connections.append((receiver, is_weak, one == any_sender, None if one == any_sender else sender))
     return make_signal, (type(signal),), (attributes, connections), None, None, connect
+
+
+def _sender(number: Any) -> Any:
+    """A sender that has no weak references: a text, a number, or what a variable holds."""
+    if not may_be_one(number):
+        return number
+    for value in CurrentSession.main.__dict__.values():
+        if id(value) == number:
+            return value
+    raise PicklingError("a signal with a sender of which it only knows the identity")
 
 
 def make_signal(kind: Any) -> Any:

@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import threading
+import weakref
 from pickle import PicklingError
 from typing import Any
 
@@ -159,18 +160,37 @@ def reduce_of_sys(pickler: Any, value: Any) -> Any:
 
 def reduce_pattern(pickler: Any, pattern: Any) -> Any:
     """A compiled pattern, which `re.compile` goes on to give for its text where it gives it now."""
-    known: Any = getattr(re, "_cache", {})
-    text, flags = pattern.pattern, pattern.flags
-    asked = dict.fromkeys((flags, flags & ~re.UNICODE, 0))
-    given = [one for one in asked if known.get((type(text), text, one)) is pattern]
+    text, flags = pattern.pattern, int(pattern.flags)
+    if type(text) not in (str, bytes):
+        return NotImplemented
+    identity = id(pattern)
+    reference, given = _given.get(identity, (None, ()))
+    if reference is None or reference() is not pattern:
+        asked = dict.fromkeys((flags, flags & ~UNICODE, 0))
+        given = tuple(one for one in asked if _compiled()[0].get((type(text), text, one)) is pattern)
+        _given[identity] = weakref.ref(pattern, lambda _: _given.pop(identity, None)), given
     return (make_pattern, (text, flags, *given)) if given else NotImplemented
+
+
+UNICODE = int(re.UNICODE)
+_given: dict[int, tuple[Any, tuple[int, ...]]] = {}
+"""For which flags `re.compile` gave a pattern when it was first seen; that it forgets some is no change of a step."""
+
+
+def _compiled() -> list[Any]:
+    """What `re` remembers; it has two places for that since Python 3.12."""
+    return [getattr(re, name, {}) for name in ("_cache", "_cache2")]
 
 
 def make_pattern(text: Any, flags: int, *given: int) -> Any:
     """The pattern, which `re.compile` gives for these flags from now on."""
+    places, key = _compiled(), (type(text), text, flags)
+    known = key in places[0]
     pattern = re.compile(text, flags)
-    for known in (getattr(re, "_cache", {}), getattr(re, "_cache2", {})):  # the second since Python 3.12
-        known.update({(type(text), text, one): pattern for one in given})
+    for place in places:
+        if not known and flags not in given:
+            place.pop(key, None)
+        place.update({(type(text), text, one): pattern for one in given})
     return pattern
 
 

@@ -433,7 +433,7 @@ KEPT: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "extensions of copyreg": ("copyreg", _extensions, _set_extensions),
     "domains of gettext": ("gettext", _domains, _set_domains),
     "codecs": ("codecs", _codecs, _set_codecs),
-    INSTEAD: ("sys", lambda: None, _set_instead),
+    INSTEAD: ("sys", lambda: None, _set_instead),  # of earlier snapshots, all in one; now each has its name behind it
     "folders of time zones": ("zoneinfo._tzpath", _zone_files, _set_zone_files),
     **library_registers.OF_LIBRARIES,
 }

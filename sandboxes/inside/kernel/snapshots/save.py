@@ -207,8 +207,8 @@ class SnapshotWriter:
         made = namespaces.registered(self._modules.made, list(self._of_cells.values()))
         cloudpickle()._PICKLE_BY_VALUE_MODULES = {*made, *namespaces.Detached.names()}
         found |= {f"{SETTING_PREFIX}module {name}": module for name, module in made.items()}
-        if self._modules.replaced:
-            found[SETTING_PREFIX + registers.INSTEAD] = self._modules.replaced
+        for name, one in self._modules.replaced.items():
+            found[f"{SETTING_PREFIX}{registers.INSTEAD} {name}"] = one
         stale: list[Lost] = []
         self._earlier = {}
         for module_name, module in self._modules.of_workspace.items():
@@ -273,6 +273,7 @@ class SnapshotWriter:
             **({"functions": functions} if functions else {}),
             **({"names": names} if names else {}),
             **({"sources": self._earlier} if self._earlier else {}),
+            **({"taken out": taken_out} if (taken_out := modules.taken_out(self._main.__dict__.values())) else {}),
             **({"numbers": self._numbers} if self._numbers else {}),
         }
         extra = {

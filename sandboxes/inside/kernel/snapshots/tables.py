@@ -90,11 +90,11 @@ def reduce_index(pickler: Any, index: Any) -> Any:
     reduced = index.__reduce__()
     if type(index).__name__ in OF_TIMES and type(index).__module__.split(".")[0] == "pandas":
         reduced = make_time_index, (type(index), index._data, index.freq, index.name)
-    if type(index).__name__ == "IntervalIndex" and type(index).__module__.split(".")[0] == "pandas":
-        reduced = make_interval_index, (type(index), index._data, index.name)
     hung = _hung(index, OF_INDEXES)
     if parts := _held_parts(index):
         hung = {**hung, "_cache": parts}
+        if type(index).__name__ == "IntervalIndex" and type(index).__module__.split(".")[0] == "pandas":
+            reduced = make_interval_index, (type(index), index._data, index.name)
     refs = shared(vars(index).get("_references"))
     if refs is None or "_references" in vars(type(index)) or (len(reduced) > 2 and reduced[2] is not None):
         return with_hung(reduced, hung)
