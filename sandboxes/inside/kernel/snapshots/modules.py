@@ -187,9 +187,12 @@ def import_again(names: list[str]) -> dict[str, str]:
     return failed
 
 
+SPACE: Any = vars(ModuleType)["__dict__"]
+
+
 def taken_out(values: Collection[Any]) -> list[str]:
     """The names of variables' modules of the workspace that `import` does not find: a cell has taken them out."""
-    known = [vars(one) for one in values if issubclass(type(one), ModuleType)]
+    known = [SPACE.__get__(one) for one in values if issubclass(type(one), ModuleType)]
     mine = [space for space in known if space.get("__spec__") is not None and is_of_session(space.get("__file__"))]
     return sorted({str(space.get("__name__")) for space in mine} - sys.modules.keys())
 

@@ -125,9 +125,10 @@ def reduce_signal(_pickler: Any, signal: Any) -> Any:
         if (receiver := held() if is_weak else held) is None:
             continue
         for one in ids:
-            known = senders.get(one)
-            sender = _sender(one) if known is None and one != any_sender else known and known()
-            connections.append((receiver, is_weak, one == any_sender, None if one == any_sender else sender))
+            if one == any_sender:
+                connections.append((receiver, is_weak, True, None))
+            elif (sender := senders[one]() if one in senders else _sender(one)) is not None:
+                connections.append((receiver, is_weak, False, sender))
     return make_signal, (type(signal),), (attributes, connections), None, None, connect
 
 
