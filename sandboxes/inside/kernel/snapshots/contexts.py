@@ -64,6 +64,7 @@ def find_variable(module: str, path: str) -> Any:
     return functools.reduce(getattr, path.split("."), importlib.import_module(module))
 
 
+OF_DECIMAL = "decimal_context"
 KEPT_OTHERWISE = frozenset({"numpy", "structlog", "decimal", "_decimal"})
 """Packages whose settings in variables of a context are kept as such."""
 
@@ -72,6 +73,8 @@ def of_libraries() -> Any:
     """Variables of libraries that have a value in the session's context, as the current span of a trace."""
     kept = []
     for variable, value in CurrentSession.context.items():
+        if variable.name == OF_DECIMAL:  # in compiled code, and kept as a setting
+            continue
         package = _place(variable)[0].partition(".")[0]
         if package and package not in KEPT_OTHERWISE:
             kept.append((variable, value))
@@ -108,7 +111,7 @@ def variable_of_decimal() -> Any:
 
     context = contextvars.Context()
     context.run(decimal.getcontext)
-    return next((variable for variable in context if variable.name == "decimal_context"), None)
+    return next((variable for variable in context if variable.name == OF_DECIMAL), None)
 
 
 def make_variable(name: str, *default: Any) -> Any:
