@@ -50,6 +50,7 @@ async def test_a_result_that_is_half_read_is_not_taken_away_by_the_snapshot(step
         import duckdb
         memory, file = duckdb.connect(), duckdb.connect("d.duckdb")
         for connection in (memory, file):
+            connection.execute("set enable_progress_bar = false")  # shown after two seconds
             connection.execute("select * from range(5)"); connection.fetchone()
     """)
     await steps.keep()

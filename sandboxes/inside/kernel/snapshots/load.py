@@ -162,9 +162,7 @@ class SnapshotReader:
             found |= kept
             found |= self._load_all(parts)
             found |= self._define_again(foreign, content["cache_tag"], early["futures"], found)
-        for name in early.get("taken out", ()):
-            sys.modules.pop(name, None)
-        order_subclasses()
+        modules.take_out(early.get("taken out", ()))
         for name in module_sources.unusable(early.get("sources", {})):
             self._lost.append({"name": name, "type": "module", "reason": STALE.format(name), "cell": 0})
         for name, reason in taken.items():
@@ -292,6 +290,7 @@ class SnapshotReader:
                     self._salvage(part, reason_of(problem), found)
                 break
             left = [part for part, _ in failed]
+        order_subclasses()
         return found
 
     def _salvage(self, part: RawUnit, reason: str, found: dict[str, Any]) -> None:

@@ -197,6 +197,12 @@ def taken_out(values: Collection[Any]) -> list[str]:
     return sorted({str(space.get("__name__")) for space in mine} - sys.modules.keys())
 
 
+def take_out(names: Collection[str]) -> None:
+    """Let `import` not find modules, of which others may have imported some."""
+    for name in names:
+        sys.modules.pop(name, None)
+
+
 def workspace_modules(root: str, names: list[str]) -> dict[str, ModuleType]:
     """The modules among them that were imported from files of the session; what was installed is not the user's."""
     found: dict[str, ModuleType] = {}
