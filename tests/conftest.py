@@ -52,7 +52,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 UNTIL = float(os.environ.get("TESTS_UNTIL", "inf"))
-"""Seconds since 1970 after which no slow test is begun any more: on a slow machine all take longer than CI may."""
+"""Seconds since 1970 after which some slow tests are skipped (`may_be_left_out`): all may take longer than CI has."""
 TURN = int(os.environ.get("TESTS_TURN", "0"))
 """With which slow tests to begin; with another in each run, others are left out."""
 
@@ -61,7 +61,7 @@ TURN = int(os.environ.get("TESTS_TURN", "0"))
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the contract suite behind the other slow tests, some of every file and kind, and begin with another one.
 
-    What is in a group (servers, databases, attacks, browsers) comes before all of these: xdist begins with groups.
+    What is in a group comes before all of these: xdist begins with groups.
     """
     if not TURN:
         return
@@ -76,9 +76,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = [*(item for item in items if not item.get_closest_marker("slow")), *slow]
 
 
+def may_be_left_out(item: pytest.Item) -> bool:
+    """Whether a slow machine may skip a test: no attack, and nothing in a group (servers, databases, browsers)."""
+    always = item.get_closest_marker("xdist_group") is not None or item.path.parent.name == "security"
+    return item.get_closest_marker("slow") is not None and not always
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a slow test when the run has no time left."""
-    if time.time() > UNTIL and item.get_closest_marker("slow"):
+    """Skip a slow test when the run has no time left; `.ci/run` says when that is, and no other command."""
+    if time.time() > UNTIL and may_be_left_out(item):
         pytest.skip("the run has no time left")
 
 
