@@ -89,10 +89,15 @@ KINDS = [*LEVELS, DAYTONA, DOCKER, *([pytest.param(REAL, marks=pytest.mark.dayto
 
 
 QUICK = "namespaces"
-"""The level that `make test` asks everything; the others and the bridged ones it asks what cells are."""
-ASKED_OF_ALL = "test_sandbox_cells.py"
-ASKED_OF_DOCKER = "test_variables_persist_between_cells"
-"""Of what cells are: its sandboxes have the bridge that Daytona's have, and each takes a second of computing."""
+"""The level that `make test` asks everything."""
+ASKED_OF_ALL = {
+    "test_variables_persist_between_cells": {DOCKER, DAYTONA, *LEVELS},
+    "test_a_data_frame_has_text_and_html": {DAYTONA, *LEVELS},
+    "test_multiprocessing_uses_functions_of_cells": {DAYTONA, *LEVELS},
+    "test_the_environment_holds_no_keys": {DAYTONA, *LEVELS},
+    "test_changed_files_are_told": {DAYTONA, *LEVELS},
+}
+"""What it asks other kinds, too. Containers have the bridge that Daytona's sandboxes have."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -107,9 +112,8 @@ def asked_again(item: pytest.Item) -> bool:
     if item.path.parent != HERE or not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
         return False
     others: set[str] = {*LEVELS, DAYTONA, DOCKER, REAL} - {QUICK}
-    of_all = item.path.name == ASKED_OF_ALL
-    left = others if not of_all else set() if item.originalname == ASKED_OF_DOCKER else {DOCKER}
-    return not left.isdisjoint(map(str, item.callspec.params.values()))
+    asked = ASKED_OF_ALL.get(item.originalname, set()) if item.path.name == "test_sandbox_cells.py" else set()
+    return not (others - asked).isdisjoint(map(str, item.callspec.params.values()))
 
 
 def in_the_real_one() -> Options:

@@ -58,6 +58,7 @@ async def test_a_swarm_ends_at_the_limit_and_no_group_is_left(tmp_path: Path, ca
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["namespaces", "bwrap", "landlock"])
 def test_a_program_that_ends_leaves_no_group(tmp_path: Path, cache: Path, level: str) -> None:
     code = f"""

@@ -100,6 +100,7 @@ FILL = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", IN_MEMORY)
 @pytest.mark.parametrize("tmp", [0, 400], ids=["by default", "with a large /tmp"])
 def test_files_in_memory_count_as_memory(level: str, tmp: int) -> None:
@@ -113,6 +114,7 @@ def test_files_in_memory_count_as_memory(level: str, tmp: int) -> None:
     assert after["printed"] == "on\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", IN_MEMORY)
 def test_files_in_memory_and_data_may_be_as_much_as_is_allowed_together(level: str) -> None:
     code = """

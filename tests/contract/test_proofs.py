@@ -180,6 +180,7 @@ async def test_a_session_that_is_too_large_is_said_to_be(sandboxes: Sandboxes) -
     assert "STEPWELL_PROOF_MB" in said
 
 
+@pytest.mark.slow
 async def test_a_look_may_copy_no_more_than_a_part_of_the_memory_limit(tmp_path: Path, cache: Path) -> None:
     limits = Limits(memory=800 * MEGABYTE)
     async with Sandboxes(tmp_path / "s", cache=cache, isolation="namespaces", limits=limits) as opened:
@@ -261,6 +262,7 @@ x = Slow()
 """Whoever loads this never ends."""
 
 
+@pytest.mark.slow
 async def test_a_killed_trial_leaves_nothing(tmp_path: Path, sandboxes: Sandboxes) -> None:
     sandbox = await sandboxes.open("local", "thread")
     taken = await kept(sandbox, SLOW)
@@ -301,6 +303,7 @@ async def test_closing_a_sandbox_ends_its_trial(tmp_path: Path, sandboxes: Sandb
     assert not (tmp_path / "sandboxes" / "thread" / "proof").exists()
 
 
+@pytest.mark.slow
 async def test_a_sandbox_is_closed_while_the_files_of_its_trial_are_being_removed(
     tmp_path: Path, sandboxes: Sandboxes
 ) -> None:

@@ -83,6 +83,7 @@ async def test_memory_that_is_written_for_all_copies_is_read_from_the_store(tmp_
         assert await read(life, "print(int(steps[1]['x'].sum()), int(x[-1]))") == f"{8 << 20} 2\n"
 
 
+@pytest.mark.slow
 async def test_a_copy_that_is_killed_while_it_is_read_is_no_loss(tmp_path: Path, cache: Path) -> None:
     async with thread(tmp_path, cache) as life:
         await life.step(FILL)

@@ -181,6 +181,7 @@ async def test_what_a_step_lacks_that_came_from_the_store_is_named_each_time(tmp
             fine(await life.run("rows.append(1)"))
 
 
+@pytest.mark.slow
 async def test_what_a_cell_starts_right_after_going_back_is_left_alone(tmp_path: Path, cache: Path) -> None:
     """Giving back the memory of what was ended takes a while; that must end nothing of the new session."""
     async with thread(tmp_path, cache) as life:
@@ -219,6 +220,7 @@ async def test_a_copy_that_was_killed_is_no_loss(tmp_path: Path, cache: Path) ->
         assert printed(await life.run("print(rows)")) == "[]\n"
 
 
+@pytest.mark.slow
 async def test_copies_give_way_to_a_cell_that_needs_their_memory(tmp_path: Path, cache: Path) -> None:
     limits = Limits(memory=600 * MEGABYTE)
     async with thread(tmp_path, cache, limits=limits) as life:
@@ -302,6 +304,7 @@ async def test_a_copy_that_is_killed_while_it_takes_over_is_no_loss(tmp_path: Pa
             assert printed(await life.run("print(rows, open('outputs/a').read())")) == "[1] one\n"
 
 
+@pytest.mark.slow
 async def test_what_a_copy_would_share_comes_from_the_store(tmp_path: Path, cache: Path) -> None:
     """Files, pipes, memory and children are the same for a session and its copies: later cells change them in both."""
     async with thread(tmp_path, cache) as life:
@@ -315,6 +318,7 @@ async def test_what_a_copy_would_share_comes_from_the_store(tmp_path: Path, cach
             await life.step("f = None")
 
 
+@pytest.mark.slow
 async def test_a_killed_cell_leaves_nothing_that_its_copy_took_over(tmp_path: Path, cache: Path) -> None:
     """Links, folders, permissions and contents with the same size and time are changes, too."""
     shown = "os.listdir('outputs'), os.readlink('link'), os.stat('a').st_mode & 0o777, open('a').read()"

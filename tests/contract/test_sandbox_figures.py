@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from sandboxes.base import Sandbox
 from sandboxes.results import CellResult
 from tests.contract.conftest import Run, fine, has_shared_memory, printed
@@ -32,6 +34,7 @@ async def test_figures_are_saved_after_an_error(run: Run) -> None:
     assert pictures(result) == [("figure", "figures/cell-001-1.png")]
 
 
+@pytest.mark.slow
 async def test_a_figure_that_the_cell_saved_is_not_saved_again(run: Run) -> None:
     number = 0
     for use in ("", "import matplotlib\nmatplotlib.use('Agg')\n", "plt.switch_backend('agg')\n"):

@@ -142,6 +142,7 @@ async def test_a_process_that_dies_while_something_else_is_asked_of_it_is_not_si
     assert printed(await run("print('x' in dir())")) == "False\n"
 
 
+@pytest.mark.slow
 async def test_interrupts_between_cells_are_ignored(run: Run) -> None:
     fine(await run("import os, signal, threading"))
     for _ in range(5):

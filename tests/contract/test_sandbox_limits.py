@@ -44,6 +44,7 @@ async def test_the_time_of_the_first_cell_counts_from_when_its_session_is_there(
     assert late.status == "timeout", late.note
 
 
+@pytest.mark.slow
 async def test_a_cell_that_goes_on_after_the_interrupt_is_killed(run: Run, sandbox: Sandbox) -> None:
     fine(await run("x = 1", head="one"))
     result = await run(STUBBORN, timeout=0.5, head="two")
@@ -85,6 +86,7 @@ held = subprocess.Popen([sys.executable, "-c", still, str(os.getpid())], start_n
 """
 
 
+@pytest.mark.slow
 async def test_a_cell_is_interrupted_that_was_not_taken_in_before_its_time_was_over(
     run: Run, sandbox: Sandbox, tmp_path: Path
 ) -> None:
@@ -166,6 +168,7 @@ print('honest')
     assert printed(await run("print('next')")) == "next\n"
 
 
+@pytest.mark.slow
 async def test_closing_every_descriptor_ends_the_session(run: Run) -> None:
     result = await asyncio.wait_for(run("import os, time\nos.closerange(0, 256)\ntime.sleep(600)"), GRACE)
     assert (result.status, result.variables_kept) == ("killed", False)
@@ -200,6 +203,7 @@ async def test_a_second_cancel_kills_at_once(run: Run, sandbox: Sandbox) -> None
     assert printed(await run("print('new')")) == "new\n"
 
 
+@pytest.mark.slow
 async def test_a_cancelled_cell_that_goes_on_is_killed(run: Run, sandbox: Sandbox) -> None:
     fine(await run("x = 1"))
     started = asyncio.Event()

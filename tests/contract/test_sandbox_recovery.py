@@ -56,6 +56,7 @@ class Life:
         return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("death", DEATHS)
 @pytest.mark.parametrize("level", COPIES)
 async def test_a_copy_from_before_the_cell_goes_on(tmp_path: Path, cache: Path, level: str, death: str) -> None:
@@ -71,6 +72,7 @@ async def test_a_copy_from_before_the_cell_goes_on(tmp_path: Path, cache: Path, 
         assert again.stdout.text == "[1] 0.32383276483316237\n"
 
 
+@pytest.mark.slow
 async def test_sessions_die_and_go_on_again_and_again(sandboxes: Sandboxes) -> None:
     life = Life(await sandboxes.open("local", "dying"))
     fine(await life.run("import os\nx = 0", head="0"))
@@ -122,6 +124,7 @@ async def test_so_do_files_beside_the_workspace(sandboxes: Sandboxes) -> None:
 THREAD = "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("code", "pause"), [(THREAD, FROZEN), ("pass", 0.0)])
 async def test_a_copy_from_before_an_earlier_cell_does_not_take_over(
     tmp_path: Path, cache: Path, code: str, pause: float
@@ -208,6 +211,7 @@ async def test_one_process_cannot_take_more_memory_than_it_may(limited: Sandbox)
     assert printed(await life.run("print(x)")) == "1\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limited", ["namespaces", "namespaces-noproc", "bwrap", "landlock"], indirect=True)
 @pytest.mark.parametrize("how", ["shared", "children"])
 async def test_all_processes_together_cannot_either(limited: Sandbox, how: str) -> None:
@@ -259,6 +263,7 @@ async def test_what_is_written_beside_the_workspace_counts_too(limited: Sandbox,
     assert "so the cell was ended; write less" in over.note
 
 
+@pytest.mark.slow
 async def test_a_sandbox_that_may_compute_for_a_second_does_not_longer(tmp_path: Path, cache: Path) -> None:
     async with Sandboxes(tmp_path / "sandboxes", cache=cache, limits=Limits(cpu=2)) as opened:
         sandbox = await opened.open("local", "busy")

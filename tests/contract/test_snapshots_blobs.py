@@ -139,6 +139,7 @@ async def test_a_snapshot_that_is_too_large_is_refused_and_leaves_nothing(steps:
     assert await steps.run("print(small, len(huge))") == "[1] 500000\n"
 
 
+@pytest.mark.slow
 async def test_a_flipped_bit_or_a_missing_blob_is_named_and_nothing_is_loaded(steps: Steps) -> None:
     await steps.run("import numpy as np; a = np.arange(300_000); b = [1]; open('f.bin', 'wb').write(b'f' * 2_000_000)")
     taken = await steps.keep()

@@ -67,6 +67,7 @@ def _each(cells: dict[str, str]) -> str:
     return "\n".join([*lines, "del c"])
 
 
+@pytest.mark.slow
 async def test_whatever_changes_a_database_or_a_connection_is_in_the_next_snapshot(steps: Steps) -> None:
     made = [
         f"c{number} = duckdb.connect(); c{number}.execute('create table t as select 1 as a')"
@@ -90,8 +91,10 @@ async def test_whatever_changes_a_database_or_a_connection_is_in_the_next_snapsh
         ("con = duckdb.connect(); con.execute('create table t as select 1 as a')", "con", 1),
         ("con = duckdb.connect('d.duckdb'); con.execute('create table t as select 1 as a')", "con", 1),
         ("con = duckdb.connect(); con.execute('create table t as select 1 as a'); cur = con.cursor()", "con", 2),
-        ("con = duckdb.connect('d.duckdb'); again = duckdb.connect('d.duckdb')", "con", 2),
-        ("con, other = duckdb.connect(), duckdb.connect()", "con", 1),
+        pytest.param(
+            "con = duckdb.connect('d.duckdb'); again = duckdb.connect('d.duckdb')", "con", 2, marks=pytest.mark.slow
+        ),
+        pytest.param("con, other = duckdb.connect(), duckdb.connect()", "con", 1, marks=pytest.mark.slow),
         ("duckdb.execute('select 1').fetchall()", "duckdb", 1),
         ("duckdb.execute('create table t as select 1 as a')", "duckdb", 2),
         ("duckdb.execute('create table t as select 1 as a'); rel = duckdb.sql('from t')", "duckdb", 3),
@@ -113,6 +116,7 @@ async def test_a_snapshot_runs_a_statement_or_two_where_nobody_has_run_one(
     assert (three, more) == (one + 2 * asked, one + 2 * asked)
 
 
+@pytest.mark.slow
 async def test_what_does_not_come_back_of_a_connection_is_named_as_long_as_it_is_there(steps: Steps) -> None:
     await steps.run(
         "import duckdb, pandas as pd; frame = pd.DataFrame({'a': [1]}); con = duckdb.connect(); con.execute('create table t (a integer)')"
@@ -151,6 +155,7 @@ async def test_what_does_not_come_back_of_a_connection_is_named_as_long_as_it_is
         assert (act, tuple(one.name for one in taken.lost)) == (act, lost)
 
 
+@pytest.mark.slow
 async def test_a_profile_that_is_switched_on_without_a_statement_is_seen(steps: Steps) -> None:
     await steps.run("import duckdb; con = duckdb.connect()")
     await steps.keep()
@@ -163,6 +168,7 @@ async def test_a_profile_that_is_switched_on_without_a_statement_is_seen(steps: 
     assert "disabled" in await steps.run("print(con.get_profiling_information())")
 
 
+@pytest.mark.slow
 async def test_the_default_connection_is_kept_once_a_cell_has_used_it_and_not_made_by_a_snapshot(steps: Steps) -> None:
     threads = "import os; print(len(os.listdir('/proc/self/task')))"
     assert await steps.run(f"import duckdb; {threads}") == "1\n"
@@ -207,6 +213,7 @@ async def test_a_default_connection_that_cannot_be_asked_is_named(steps: Steps) 
     assert [one.name for one in (await steps.keep()).lost] == ["duckdb's default connection"]
 
 
+@pytest.mark.slow
 async def test_beside_a_thread_that_may_run_anything_all_is_asked_each_time(steps: Steps) -> None:
     await steps.run("""
         import duckdb, threading

@@ -344,6 +344,7 @@ async def test_a_snapshot_reads_nothing_of_an_answer(steps: Steps) -> None:
     assert await steps.run("print(answer.raw.read(4))") == "b' two'\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", ["local"], indirect=True)
 async def test_what_is_written_into_a_tree_is_kept_and_reaches_it_again(steps: Steps) -> None:
     await steps.run("""

@@ -238,6 +238,7 @@ async def test_what_is_of_another_type_or_not_there_is_lost(thread: Thread) -> N
     assert await thread.cell("print(keep, 'kind' in globals(), 'bound' in globals())") == "[1] False False\n"
 
 
+@pytest.mark.slow
 async def test_a_rebuild_that_hangs_is_broken_off(thread: Thread) -> None:
     once = str(thread.folder / "once")
     await thread.cell(f"import os, time\nif os.path.exists({once!r}): time.sleep(60)\ngen = (i for i in 'a')")
@@ -296,6 +297,7 @@ async def test_a_second_coming_back_makes_it_again_too(thread: Thread) -> None:
     assert await thread.cell("data.append(4); print(list(gen))") == "[3, 4]\n"
 
 
+@pytest.mark.slow
 async def test_frames_are_shared_and_not_copied(thread: Thread) -> None:
     await thread.cell(
         "import numpy as np, pandas as pd\ndf = pd.DataFrame({'a': np.arange(100_000.0)}); arr = df['a'].values"

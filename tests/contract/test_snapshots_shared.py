@@ -2,6 +2,8 @@
 
 # ruff: noqa: E501 (the lines of cells)
 
+import pytest
+
 from tests.contract.conftest import Steps
 
 
@@ -156,6 +158,7 @@ async def test_classes_with_private_slots_come_back(steps: Steps) -> None:
     assert await steps.run("print(a.look(), b.look(), b.seen, b.put(), isinstance(b, A))") == "[1] [1] 2 5 True\n"
 
 
+@pytest.mark.slow
 async def test_formulas_of_models_find_the_functions_and_modules_of_the_cells(steps: Steps) -> None:
     await steps.run("""
         import numpy as np, pandas as pd, statsmodels.formula.api as smf

@@ -95,6 +95,7 @@ def order(folder: Path) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_a_zygote_is_renewed_and_the_old_one_ends_with_its_last_sandbox(
     config: IsolationConfig, tmp_path: Path
 ) -> None:
@@ -139,6 +140,7 @@ def test_a_zygote_without_packages_ends_with_the_session_that_wanted_it(
         pool.close()
 
 
+@pytest.mark.slow
 def test_a_zygote_that_died_is_replaced(config: IsolationConfig, tmp_path: Path) -> None:
     pool = ZygotePool()
     try:
@@ -155,6 +157,7 @@ def test_a_zygote_that_died_is_replaced(config: IsolationConfig, tmp_path: Path)
         pool.close()
 
 
+@pytest.mark.slow
 def test_a_start_for_which_descriptors_are_wanting_costs_no_other_sandbox(
     config: IsolationConfig, tmp_path: Path
 ) -> None:

@@ -165,6 +165,7 @@ async def test_a_question_with_files_is_answered_step_by_step(settings: Settings
     assert elsewhere.sessions == []
 
 
+@pytest.mark.slow
 async def test_cells_wait_for_the_user(settings: Settings, tmp_path: Path) -> None:
     script: list[Scripted] = [
         cell("print('refused')"), cell("print('once')"), cell("print('always')"), cell("print('after')"), *answer(),
@@ -225,6 +226,7 @@ async def test_what_is_cancelled_goes_on_or_is_left(settings: Settings, tmp_path
                 await user.ask(session, wrong)
 
 
+@pytest.mark.slow
 async def test_an_editor_that_was_broken_off_resumes(settings: Settings, tmp_path: Path) -> None:
     begun: list[Scripted] = [cell("n = 1"), cell(SLOW)]
     async with ScriptedServer(begun) as model, opened(settings, tmp_path, model=model.base_url) as user:
@@ -247,6 +249,7 @@ async def test_an_editor_that_was_broken_off_resumes(settings: Settings, tmp_pat
         assert "All is there." in user.editor.said()
 
 
+@pytest.mark.slow
 async def test_the_last_session_of_a_killed_agent_comes_back_ahead(settings: Settings, tmp_path: Path) -> None:
     async with opened(settings, tmp_path) as user:
         session = await user.new()

@@ -143,7 +143,9 @@ ROUTES = {
 }
 
 
-@pytest.mark.parametrize("route", list(ROUTES))
+@pytest.mark.parametrize(
+    "route", [route if route == "a thread" else pytest.param(route, marks=pytest.mark.slow) for route in ROUTES]
+)
 async def test_whatever_the_name_means_by_now_what_would_be_called_is_asked_for(
     settings: Settings, bank: Bank, route: str
 ) -> None:
@@ -163,6 +165,7 @@ values.pack = lambda said: pack({**said, "args": ["mallory", 9]} if "args" in sa
 """
 
 
+@pytest.mark.slow
 async def test_a_cell_that_changed_the_kernel_changes_what_is_asked_for(settings: Settings, bank: Bank) -> None:
     """The change is gone when the cell runs again in a new session, so that is another call, and nobody approved it."""
     async with ScriptedServer([PLAN, cell(PATCHED), cell('transfer("alice", 10)'), *ending()]) as server:
@@ -188,6 +191,7 @@ async def test_a_cell_that_calls_something_else_when_it_runs_again_is_asked_for_
         assert await talk.answer("reject") is not None  # and a third time, with a third name
 
 
+@pytest.mark.slow
 async def test_calls_that_were_made_before_are_not_made_again(settings: Settings, bank: Bank) -> None:
     told: list[str] = []
 
@@ -215,6 +219,7 @@ async def test_calls_that_were_made_before_are_not_made_again(settings: Settings
     assert (bank.sent, bank.transfers) == (["one", "two"], [("alice", 1), ("bob", 2)])
 
 
+@pytest.mark.slow
 async def test_each_call_is_asked_for_though_another_like_it_was_approved(settings: Settings, bank: Bank) -> None:
     async with ScriptedServer([PLAN, cell("for _ in range(3):\n    transfer('alice', 10)"), *ending()]) as server:
         talk = Talk(settings, bank, server.base_url)
@@ -314,6 +319,7 @@ async def test_nothing_of_a_cell_runs_after_its_call_while_that_waits(settings: 
         assert bank.sent == sent
 
 
+@pytest.mark.slow
 async def test_calls_of_several_threads_are_asked_for_one_after_the_other(settings: Settings, bank: Bank) -> None:
     code = (
         "import threading\nthreads = [threading.Thread(target=transfer, args=(who, 1)) for who in ('alice', 'bob')]\n"

@@ -112,6 +112,7 @@ async def test_what_cannot_work_as_things_are_set_begins_no_thread(
     assert await list_threads(settings=settings) == []
 
 
+@pytest.mark.slow
 async def test_what_is_readable_is_analysed_and_the_rest_is_named(tmp_path: Path, settings: Settings) -> None:
     folder = tmp_path / "files"
     folder.mkdir()

@@ -34,7 +34,7 @@ def workload(name: str) -> Workload:
     return next(one for one in WORKLOADS if one.name == name)
 
 
-@pytest.mark.parametrize("name", ["pyobj", "objects"])
+@pytest.mark.parametrize("name", ["pyobj", pytest.param("objects", marks=pytest.mark.slow)])
 async def test_stepwell_restores_right_and_nothing_is_refused(tmp_path: Path, name: str) -> None:
     measured = await ours.measure(workload(name), 200, tmp_path)
     assert measured.refused == ()
@@ -55,6 +55,7 @@ async def test_what_cloudpickle_gets_wrong_is_seen(tmp_path: Path) -> None:
     assert right(many) == f"{many.probes - 1}/{many.probes}"
 
 
+@pytest.mark.slow
 async def test_a_variable_that_is_lost_is_not_counted_as_right(tmp_path: Path) -> None:
     measured = await ours.measure(workload("unpick"), 50, tmp_path)
     assert "numbers" in measured.last.lost

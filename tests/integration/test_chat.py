@@ -160,6 +160,7 @@ def _pauses(desk: Desk) -> None:
     assert "stepwell chat " in terminal.plain
 
 
+@pytest.mark.slow
 async def test_a_thread_goes_on_and_a_cell_is_approved(desk: Desk) -> None:
     script: list[Scripted] = [*(cell("n = 1"), *answer("n is 1.")), *(cell("n += 1"), *answer("n is 2."))]
     async with ScriptedServer(script) as model:

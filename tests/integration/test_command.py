@@ -191,6 +191,7 @@ def test_help_is_plain_in_a_pipe_and_imports_nothing_heavy(words: tuple[str, ...
     assert "{" not in done.stdout.partition("\n\n")[0]  # what must be given is named as it is
 
 
+@pytest.mark.slow
 def test_the_help_says_where_code_runs(desk: Desk) -> None:
     told = desk.command("--help").stdout
     assert not re.search(r"\w\.\.\.$", told, re.MULTILINE), "a command's summary is cut off"
@@ -200,6 +201,7 @@ def test_the_help_says_where_code_runs(desk: Desk) -> None:
     assert all(f" {name} " in text for name in COMMANDS)
 
 
+@pytest.mark.slow
 def test_standard_streams_that_are_closed_are_no_error(desk: Desk) -> None:
     script = 'exec "$@" <&- >&-'
     done = subprocess.run(
@@ -222,6 +224,7 @@ def test_every_command_is_in_a_group_of_the_help_and_has_an_example(desk: Desk) 
             assert re.search(r"^ +Example(:|, )", part.__doc__ or "", re.MULTILINE), (name, part)
 
 
+@pytest.mark.slow
 def test_the_shell_completes_commands_threads_and_options(finished: FinishedThread) -> None:
     desk = finished.desk
     desk.command("rename", "last", "sales-of-May")
@@ -412,6 +415,7 @@ def test_the_log_tells_each_step(finished: FinishedThread) -> None:
     assert "\n  | " in with_code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("threads",), ("show", "last"), ("log", "last", "--code")])
 def test_tables_on_a_terminal(words: tuple[str, ...], finished: FinishedThread) -> None:
     terminal = Terminal(finished.desk, *words)
@@ -470,7 +474,13 @@ def test_amounts_that_are_none_are_refused_in_one_sentence(desk: Desk, option: s
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("words", [("log", "last", "--code"), ("show", "last"), ("threads", "--json")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("log", "last", "--code"),
+        *(pytest.param(words, marks=pytest.mark.slow) for words in (("show", "last"), ("threads", "--json"))),
+    ],
+)
 def test_a_closed_pipe_is_no_error(words: tuple[str, ...], finished: FinishedThread) -> None:
     with finished.desk.start(*words) as process:
         assert process.stdout is not None
@@ -641,6 +651,7 @@ def test_the_live_view_on_small_terminals(size: tuple[int, int], desk: Desk) -> 
     assert terminal.written.count("\x1b[?25l") == terminal.written.count("\x1b[?25h") > 0
 
 
+@pytest.mark.slow
 def test_a_folder_of_somebody_else_starts_no_program_and_takes_no_key(desk: Desk) -> None:
     started = desk.folder / "started"
     (desk.folder / "mcp.json").write_text(

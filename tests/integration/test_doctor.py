@@ -27,6 +27,7 @@ def desk(tmp_path: Path) -> Desk:
     return make_desk(tmp_path)
 
 
+@pytest.mark.slow
 async def test_a_sandbox_gets_the_level_that_doctor_names_and_a_session_works(desk: Desk, settings: Settings) -> None:
     said = json.loads(desk.command("doctor", "--json", patience=PATIENCE).stdout)
     if said["level"] is None:

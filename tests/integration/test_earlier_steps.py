@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from graph.events import CellFinished, CellStarted, Finished
 from graph.settings import Settings
 from stepwell.forks import fork_thread
@@ -61,6 +63,7 @@ async def test_a_fork_reads_the_steps_of_its_own_line(settings: Settings) -> Non
     assert "1 30 x = 1 x = 30" in only(events, CellFinished)[-1].cell["observation"]
 
 
+@pytest.mark.slow
 async def test_a_kill_while_an_earlier_step_is_in_use_loses_nothing(settings: Settings) -> None:
     slow = LOOK + (
         "\nimport time, pathlib\npathlib.Path('outputs/flag').touch()\n"

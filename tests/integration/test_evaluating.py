@@ -205,6 +205,7 @@ async def test_a_suite_that_is_not_there_is_said_by_the_command(tmp_path: Path, 
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.slow
 async def test_the_own_suite_is_written_beside_the_results_and_asked(tmp_path: Path, settings: Settings) -> None:
     out = tmp_path / "out"
     async with replying({"How many orders": "ANSWER: 1200"}) as server:

@@ -149,6 +149,7 @@ async def test_an_input_that_is_missing_beside_the_notebook_is_named(
     assert setup.outputs[0].text == "missing: inputs/sales.csv\n"
 
 
+@pytest.mark.slow
 async def test_the_report_of_a_step_knows_nothing_of_what_came_later(
     thread: str, settings: Settings, tmp_path: Path
 ) -> None:
@@ -177,6 +178,7 @@ async def test_the_archive_holds_all_of_it(thread: str, settings: Settings, tmp_
         assert archive.read("report.html") == (tmp_path / "r.html").read_bytes()
 
 
+@pytest.mark.slow
 async def test_figures_come_from_snapshots_when_published_files_are_gone(
     thread: str, settings: Settings, tmp_path: Path
 ) -> None:
@@ -193,6 +195,7 @@ async def test_other_endings_are_refused(thread: str, settings: Settings, tmp_pa
             await stepwell.export(thread, tmp_path / name, settings=settings)
 
 
+@pytest.mark.slow
 async def test_nothing_is_lost_where_it_cannot_be_written(thread: str, settings: Settings, tmp_path: Path) -> None:
     kept = tmp_path / "kept.html"
     kept.write_text("mine")
@@ -226,6 +229,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     return desk
 
 
+@pytest.mark.slow
 def test_the_command_writes_from_any_folder(desk: Desk, tmp_path: Path) -> None:
     elsewhere = Desk(tmp_path, desk.home)
     for name in ("report.html", "notebook.ipynb", "archive.zip"):

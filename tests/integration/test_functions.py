@@ -169,6 +169,7 @@ async def test_what_cannot_be_offered_is_one_clear_error_before_anything_runs(fu
         await stepwell.run("Count", functions=functions)
 
 
+@pytest.mark.slow
 async def test_functions_are_not_remembered_and_are_offered_again_when_the_thread_goes_on(
     settings: Settings, office: Office
 ) -> None:
@@ -237,6 +238,7 @@ WAIT = "import time, pathlib\npathlib.Path('outputs/flag').touch()\n"
 WAIT += "time.sleep(0 if pathlib.Path('inputs/go').exists() else 60)\n"
 
 
+@pytest.mark.slow
 async def test_a_finished_call_of_a_broken_off_cell_is_answered_from_the_record(killed: Killed) -> None:
     told: list[str] = []
     code = "a = send('a')\nb = send('a')\ntry:\n    send(b'c')\nexcept TypeError:\n    pass\n"
@@ -277,6 +279,7 @@ async def test_a_finished_call_that_the_cell_does_not_repeat_is_told(killed: Kil
     assert "the cell did not make them when it ran again: send. Their effects are there." in told[0]
 
 
+@pytest.mark.slow
 async def test_the_outcome_of_a_cell_that_was_killed_in_the_middle_of_a_call_is_unknown(killed: Killed) -> None:
     told: list[str] = []
 
@@ -374,6 +377,7 @@ async def test_a_cancelled_run_leaves_the_call_unfinished(settings: Settings, of
     assert office.lines("stalled") == ["begun"]
 
 
+@pytest.mark.slow
 async def test_cells_that_called_run_again_only_if_all_of_it_can_be_repeated(
     settings: Settings, office: Office
 ) -> None:
@@ -390,6 +394,7 @@ async def test_cells_that_called_run_again_only_if_all_of_it_can_be_repeated(
     assert any("cell 1 had reached outside of the sandbox (function send)" in problem for problem in problems)
 
 
+@pytest.mark.slow
 async def test_lost_variables_are_not_made_again_by_calling(settings: Settings, office: Office) -> None:
     script = [
         PLAN,

@@ -70,7 +70,11 @@ def change_input(settings: Settings, thread: str) -> None:
     file.write_text("5\n6\n")  # as long as before
 
 
-DONE = [delete_input, delete_workspace, delete_thread_folder, delete_threads, change_input]
+DONE = [
+    delete_thread_folder,
+    change_input,
+    *(pytest.param(harm, marks=pytest.mark.slow) for harm in (delete_input, delete_workspace, delete_threads)),
+]
 
 
 @pytest.mark.parametrize("harm", DONE)
@@ -86,6 +90,7 @@ async def test_what_was_deleted_from_outside_is_brought_back(
     assert any("inputs/numbers.txt" in notice.text and "brought back" in notice.text for notice in only(events, Notice))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", DONE)
 async def test_an_input_that_cannot_be_brought_back_stops_the_thread_unless_that_is_accepted(
     tmp_path: Path, settings: Settings, harm: Callable[[Settings, str], None]

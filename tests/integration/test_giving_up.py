@@ -106,6 +106,7 @@ async def test_old_steps_go_are_said_and_come_back_by_running_cells(settings: Se
     assert only(events, SessionRestored)[0].cells == 0
 
 
+@pytest.mark.slow
 async def test_a_step_that_cannot_be_had_as_it_was_is_refused_in_one_sentence(settings: Settings) -> None:
     settings = settings.model_copy(update={"isolation": "process"})  # a cell can reach outside
     reaches = "import subprocess\nsubprocess.run(['true'])\nx = 2"
@@ -126,6 +127,7 @@ async def test_a_step_that_cannot_be_had_as_it_was_is_refused_in_one_sentence(se
     await next_cell(settings, new, "assert x == 1")
 
 
+@pytest.mark.slow
 async def test_a_cell_that_reads_a_step_which_is_gone_is_told_which_can_be_read(settings: Settings) -> None:
     thread = await run_cells(settings, "x = 1", "x = 2", "x = 3", "x = 4", "x = 5")
     await swept_last(settings, Rules(keep_last=2))
@@ -166,6 +168,7 @@ async def test_a_fork_shares_what_it_has_not_changed(settings: Settings) -> None
     assert swept.kept_bytes == sizes[fork].alone + sizes[fork].shared
 
 
+@pytest.mark.slow
 async def test_a_step_that_is_made_once_more_is_kept_again(settings: Settings) -> None:
     thread = await run_cells(settings, "x = 1", "x = 2", "x = 3")
     await swept_last(settings)
@@ -190,6 +193,7 @@ async def test_what_a_live_session_wrote_before_is_written_again(settings: Setti
     assert only(events, SessionRestored)[0].cells == 0
 
 
+@pytest.mark.slow
 async def test_a_thread_that_somebody_works_on_keeps_its_snapshots(settings: Settings) -> None:
     busy, idle = [await run_cells(settings, f"x = {n}", "y = 1", "z = 1") for n in (1, 2)]
     make_old(settings)
@@ -200,6 +204,7 @@ async def test_a_thread_that_somebody_works_on_keeps_its_snapshots(settings: Set
     await check_whole(settings)
 
 
+@pytest.mark.slow
 async def test_what_a_generator_needs_is_run_again(settings: Settings) -> None:
     thread = await run_cells(settings, "data = [1, 2, 3]", "it = (one for one in data)", "first = next(it)", "x = 1")
     swept = await swept_last(settings)
@@ -224,6 +229,7 @@ async def test_a_replay_says_which_files_it_has_nothing_to_compare_with(settings
     assert end.notes[0].startswith("Files of these cells were not compared, since their snapshots were given up on")
 
 
+@pytest.mark.slow
 async def test_a_budget_takes_the_oldest_of_all_threads_and_says_what_it_cannot(settings: Settings) -> None:
     first = await run_cells(settings, BIG.format(1), BIG.format(2), "x = 1")
     second = await run_cells(settings, BIG.format(3), BIG.format(4), "x = 1")

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Literal
 
+import pytest
+
 from graph.context import Context
 from graph.events import ApprovalAsked, CellFinished, CellStarted, Event, Finished
 from graph.settings import Settings
@@ -81,6 +83,7 @@ async def test_a_session_that_is_lost_comes_back_along_the_line_that_was_taken(s
     assert "\nacd" in finished(events)["observation"]
 
 
+@pytest.mark.slow
 async def test_a_kill_in_a_cell_that_went_back_loses_nothing(settings: Settings) -> None:
     slow = LOOK + (
         "\nimport time\npathlib.Path('outputs/flag').touch()\n"

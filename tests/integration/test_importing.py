@@ -71,6 +71,7 @@ async def test_one_asks_on_after_an_import_and_in_its_middle(folder: Path, setti
     assert isinstance(end[-1], Finished)
 
 
+@pytest.mark.slow
 async def test_a_cell_that_fails_ends_an_import_unless_it_goes_on(folder: Path, settings: Settings) -> None:
     file = notebook_of(folder, "x = 1", "1 / 0", "y = 2")
     stopped = await stepwell.import_notebook(file, settings=settings)
@@ -153,6 +154,7 @@ def test_the_command_imports_and_says_what_failed(desk: Desk) -> None:
         assert "Traceback" not in wrong.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_an_import_that_was_stopped_goes_on_where_it_was(number: signal.Signals, desk: Desk) -> None:
     slow = "import pathlib, time\nwith open('outputs/log.txt', 'a') as log: log.write('{0} ')\n"

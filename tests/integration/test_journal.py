@@ -131,6 +131,7 @@ async def test_a_cell_takes_effect_once_wherever_the_process_dies(
     assert any("not run again" in text for text in said) == (point == "finished")
 
 
+@pytest.mark.slow
 async def test_a_cell_does_not_start_before_its_checkpoint_is_stored(settings: Settings, effects: Effects) -> None:
     """With checkpoints that come late, the model is not asked again for the cell that was running."""
     script = [PLAN, effects.cell(1), effects.cell(2, WAIT), effects.cell(3), *ending()]
@@ -142,6 +143,7 @@ async def test_a_cell_does_not_start_before_its_checkpoint_is_stored(settings: S
     assert effects.seen == [1, 2, 3]
 
 
+@pytest.mark.slow
 async def test_the_outcome_of_a_broken_off_cell_that_reached_outside_is_unknown(
     settings: Settings, effects: Effects, listener: Listener
 ) -> None:
@@ -181,6 +183,7 @@ async def test_without_the_sandbox_it_ran_in_nobody_knows_what_a_cell_reached(
     assert only(events, SessionRestored)[0].from_cell == 1
 
 
+@pytest.mark.slow
 async def test_a_question_after_a_crash_hears_of_what_the_broken_off_cell_reached(
     settings: Settings, effects: Effects, listener: Listener
 ) -> None:

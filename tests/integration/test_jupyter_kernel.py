@@ -138,6 +138,7 @@ async def test_html_of_a_cell_runs_nothing(settings: Settings) -> None:
         assert part not in html
 
 
+@pytest.mark.slow
 async def test_going_back_and_forking(settings: Settings) -> None:
     async with opened() as notebook:
         assert "no thread yet" in (await notebook.run("%steps"))["evalue"]
@@ -177,6 +178,7 @@ async def test_an_interrupt_ends_the_cell_and_keeps_the_session(settings: Settin
         assert await notebook.shown("n") == "1"
 
 
+@pytest.mark.slow
 async def test_a_restarted_kernel_has_its_variables(settings: Settings, tmp_path: Path) -> None:
     name = str(tmp_path / "analysis.ipynb")
     async with opened(name) as notebook:

@@ -108,6 +108,7 @@ async def test_it_is_there_before_anybody_asks(settings: Settings, tmp_path: Pat
 LOADED = "import sys; [one for one in ('numpy', 'pandas', 'matplotlib', 'matplotlib.pyplot') if one in sys.modules]"
 
 
+@pytest.mark.slow
 async def test_what_it_does_not_mention_is_imported_when_it_is_asked_for(settings: Settings, tmp_path: Path) -> None:
     await killed(settings, tmp_path, "mine", code="n = 1")
     async with next_server(settings) as sessions:
@@ -120,6 +121,7 @@ async def test_what_it_does_not_mention_is_imported_when_it_is_asked_for(setting
         assert "'matplotlib.pyplot']" in await shown(sessions, LOADED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "then", "value"),
     [
@@ -137,6 +139,7 @@ async def test_what_it_mentions_is_there(code: str, then: str, value: str, setti
         assert value in await shown(sessions, then)
 
 
+@pytest.mark.slow
 async def test_it_alone_is_of_a_zygote_that_imports_nothing(settings: Settings, tmp_path: Path) -> None:
     [thread] = await killed(settings, tmp_path, "mine")
     async with next_server(settings) as sessions:
@@ -184,6 +187,7 @@ def test_each_kind_of_server_sees_its_own(settings: Settings) -> None:
     assert list((tmp_path / OF_NOTEBOOKS).iterdir()) == [], "nobody could come back to it"
 
 
+@pytest.mark.slow
 async def test_another_session_that_is_asked_for_lets_it_go(settings: Settings, tmp_path: Path) -> None:
     _, thread = await killed(settings, tmp_path, "other", "mine")
     async with open_client_sessions(settings) as sessions:  # it may still be on its way
@@ -197,6 +201,7 @@ async def test_another_session_that_is_asked_for_lets_it_go(settings: Settings, 
         assert "1" in found.cell["observation"]
 
 
+@pytest.mark.slow
 async def test_who_waits_for_it_gets_it(settings: Settings, tmp_path: Path) -> None:
     [thread] = await killed(settings, tmp_path, "mine")
     last = await asyncio.to_thread(begin_early, settings, tag=TAG)
@@ -230,6 +235,7 @@ async def test_who_wants_it_while_it_is_let_go_waits_for_its_end(settings: Setti
     assert ahead.thread == ""
 
 
+@pytest.mark.slow
 async def test_a_new_session_lets_it_go(settings: Settings, tmp_path: Path) -> None:
     await killed(settings, tmp_path, "mine")
     async with next_server(settings) as sessions:
@@ -237,6 +243,7 @@ async def test_a_new_session_lets_it_go(settings: Settings, tmp_path: Path) -> N
         assert live(sessions) == 1
 
 
+@pytest.mark.slow
 async def test_who_needs_its_place_gets_it(settings: Settings, tmp_path: Path) -> None:
     await killed(settings, tmp_path, "mine")
     async with next_server(settings.model_copy(update={"max_sandboxes": 1})) as sessions:
@@ -247,6 +254,7 @@ async def test_who_needs_its_place_gets_it(settings: Settings, tmp_path: Path) -
         assert live(sessions) == 1
 
 
+@pytest.mark.slow
 async def test_what_is_asked_of_the_sandbox_without_a_restore_finds_a_new_session(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -257,6 +265,7 @@ async def test_what_is_asked_of_the_sandbox_without_a_restore_finds_a_new_sessio
         assert (await sandbox.run("n", number=1, timeout=60)).status == "error"
 
 
+@pytest.mark.slow
 async def test_a_session_that_ended_while_nobody_used_it_is_restored_again(settings: Settings, tmp_path: Path) -> None:
     [thread] = await killed(settings, tmp_path, "mine")
     async with next_server(settings) as sessions:
@@ -277,6 +286,7 @@ async def test_a_session_that_was_ended_is_left_alone(settings: Settings, tmp_pa
         assert not is_coming(sessions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["untagged", "deleted", "used"])
 async def test_what_happened_to_the_thread_since_counts(change: str, settings: Settings, tmp_path: Path) -> None:
     [thread] = await killed(settings, tmp_path, "mine")
@@ -307,6 +317,7 @@ async def test_a_session_that_was_asked_a_question_is_the_last_one(settings: Set
             assert last.thread == asked, name
 
 
+@pytest.mark.slow
 async def test_a_server_that_lives_keeps_its_session(settings: Settings, tmp_path: Path) -> None:
     async with agent(settings, tmp_path) as user:
         await user.told("run_code", code="n = 1; gone = (one for one in [1])", session="s")  # no snapshot has it
@@ -315,6 +326,7 @@ async def test_a_server_that_lives_keeps_its_session(settings: Settings, tmp_pat
         assert "[1]" in (await user.told("run_code", code="list(gone)", session="s"))["output"]
 
 
+@pytest.mark.slow
 async def test_a_session_is_brought_back_by_one_server(settings: Settings, tmp_path: Path) -> None:
     await killed(settings, tmp_path, "mine")
     async with next_server(settings) as one, next_server(settings) as other:

@@ -83,6 +83,7 @@ async def test_nobody_comes_in_without_a_key(settings: Settings, tmp_path: Path)
         assert page.status_code == 403
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "said"),
     [({"STEPWELL_API_KEYS": ""}, "server.keys add"), ({"STEPWELL_DATABASE_URL": "postgresql://x"}, "DATABASE_URL")],

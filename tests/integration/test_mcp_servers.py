@@ -99,6 +99,7 @@ async def test_what_a_tool_refuses_is_an_error_with_its_words(shop: Shop) -> Non
         assert await called(functions, "shop_price", "tea") == 3.0
 
 
+@pytest.mark.slow
 async def test_a_server_sees_nothing_of_the_environment_and_ends_with_the_run(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +114,7 @@ async def test_a_server_sees_nothing_of_the_environment_and_ends_with_the_run(
         await asyncio.sleep(0.05)
 
 
+@pytest.mark.slow
 async def test_a_server_that_dies_is_started_again_by_the_call_after(shop: Shop) -> None:
     async with HostFunctions(source=McpServers(shop.write())) as functions:
         first = await called(functions, "shop_place_order", "tea")

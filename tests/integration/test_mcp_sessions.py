@@ -223,7 +223,8 @@ async def test_sessions_of_one_client_at_a_time(settings: Settings, tmp_path: Pa
             assert str(one) in (await user.told("run_code", code="n", session=f"s{one}"))["output"]
 
 
-@pytest.mark.parametrize(("agreed", "status"), [(True, "ok"), pytest.param(False, "rejected", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("agreed", "status"), [(True, "ok"), (False, "rejected")])
 async def test_the_user_is_asked_about_a_cell(agreed: bool, status: str, settings: Settings, tmp_path: Path) -> None:
     asked: list[str] = []
 

@@ -79,7 +79,7 @@ async def test_a_level_that_cannot_open_it_in_part_refuses_to(level: str, tmp_pa
         await asyncio.to_thread(choose, IsolationRequest("", tmp_path / "cache", level, "", Limits(), ALLOWED))
 
 
-@pytest.mark.parametrize("level", ["namespaces", "namespaces-noproc", "process"])
+@pytest.mark.parametrize("level", ["namespaces", pytest.param("namespaces-noproc", marks=pytest.mark.slow), "process"])
 async def test_a_cell_reaches_what_is_allowed_and_is_told_what_is_not(level: str, tmp_path: Path) -> None:
     async with origin() as server:
         sandbox = await sandbox_at(level, tmp_path, ALLOWED, server)

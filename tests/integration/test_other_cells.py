@@ -103,6 +103,7 @@ async def test_a_database_in_a_file_is_asked_where_it_lies(settings: Settings, t
     assert "6.5 42 False" in cells[3]["observation"]
 
 
+@pytest.mark.slow
 async def test_a_fork_has_the_frames_and_tables_of_its_step(settings: Settings, tmp_path: Path) -> None:
     thread, _ = await cells_of(settings, tmp_path, TOTALS, KEPT)
     async with ScriptedServer([cell("%%sql\nselect count(*) + 100 as n from kept, totals"), answered()]) as server:

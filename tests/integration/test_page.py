@@ -251,6 +251,7 @@ async def tried(page: PageInside, step: str, code: str) -> str:
     return shown
 
 
+@pytest.mark.slow
 async def test_a_thread_goes_on_from_a_step_in_three_ways(settings: Settings, tmp_path: Path) -> None:
     sales = write_sales(tmp_path / "sales.csv")
     other: list[Scripted] = [
@@ -387,6 +388,7 @@ async def test_an_approval_is_about_what_was_shown(settings: Settings) -> None:
         assert [cell["code"] for cell in (await read_thread(thread, settings)).state["cells"]] == ["a = 1", "a = 22"]
 
 
+@pytest.mark.slow
 async def test_a_plan_and_a_call_are_shown_whole_before_they_are_approved(settings: Settings, shop: Shop) -> None:
     script: list[Scripted] = [
         Call("submit_plan", steps=["Look <b>", "Order"]),
@@ -527,6 +529,7 @@ async def test_the_page_works_below_a_path_of_another_application(settings: Sett
             assert (await client.post("/ui/new", data=ASKED)).status_code == 403
 
 
+@pytest.mark.slow
 async def test_ctrl_c_pauses_what_runs(settings: Settings) -> None:
     script: list[Scripted] = [Call("run_python", purpose="Wait", code="import time\ntime.sleep(300)")]
     async with (
@@ -633,6 +636,7 @@ async def test_two_pages_at_a_time_have_two_ports(settings: Settings) -> None:
         assert f"error: Port {port} cannot be used (Address already in use)" in said.decode()
 
 
+@pytest.mark.slow
 async def test_a_page_in_which_nothing_ran_says_nothing_of_pauses(settings: Settings) -> None:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", "from stepwell.command import main; main()", "ui", "--no-browser"),

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from graph.settings import Settings
 from tests.integration.test_page import ask, finished, long_thread
 from tests.page_process import page_inside
@@ -30,6 +32,7 @@ async def test_only_who_has_sent_something_is_told_that_it_is_still_there(settin
         )
 
 
+@pytest.mark.slow
 async def test_a_file_that_cannot_be_read_says_so_once_and_the_download_is_named_after_the_question(
     settings: Settings, tmp_path: Path
 ) -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from graph.settings import Settings
 from tests.analyses import with_model
 from tests.integration.test_page import ASKED, ask, finished, tried
@@ -9,6 +11,7 @@ from tests.page_process import page_inside
 from tests.scripted_model import Call, Scripted, ScriptedServer
 
 
+@pytest.mark.slow
 async def test_code_at_a_step_is_watched_and_stopped(settings: Settings) -> None:
     script: list[Scripted] = [Call("run_python", purpose="One", code="n = 1", answer="It is {{n}}.")]
     async with ScriptedServer(script) as model, page_inside(with_model(settings, model.base_url)) as page:

@@ -94,6 +94,7 @@ async def test_an_answer_that_needs_no_cell_needs_no_plan(settings: Settings) ->
     assert last(events, Finished).answer == "Done."
 
 
+@pytest.mark.slow
 async def test_cells_are_approved_after_the_plan_and_a_later_turn_is_asked_about_anew(settings: Settings) -> None:
     both = Context(review="never", approve_plan=True, approval="cells")
     async with ScriptedServer([PLAN, cell("print(1)"), ANSWER, PLAN]) as server:
@@ -108,6 +109,7 @@ async def test_cells_are_approved_after_the_plan_and_a_later_turn_is_asked_about
         assert (again.plan, again.number) == (["Load", "Count"], 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [None, 0])
 async def test_a_fork_where_a_plan_waits_asks_about_it(settings: Settings, step: int | None) -> None:
     async with ScriptedServer([PLAN, cell("print(1)"), ANSWER, cell("print(2)"), ANSWER]) as server:
@@ -120,6 +122,7 @@ async def test_a_fork_where_a_plan_waits_asks_about_it(settings: Settings, step:
         last(await decide(model, asked, "approve"), Finished)  # the first thread still waits for its own decision
 
 
+@pytest.mark.slow
 async def test_a_fork_at_the_beginning_asks_again_and_one_at_a_cell_does_not(settings: Settings) -> None:
     async with ScriptedServer([PLAN, cell("print(1)"), ANSWER, ANSWER]) as server:
         model = with_model(settings, server.base_url)
@@ -142,6 +145,7 @@ async def test_a_plan_that_waits_outlives_its_process(settings: Settings) -> Non
         last(await decide(model, again, "approve"), Finished)
 
 
+@pytest.mark.slow
 async def test_the_command_shows_the_plan_and_takes_a_decision(settings: Settings, tmp_path: Path) -> None:
     """Without a terminal: exit code 3, `show`, and the commands that it names."""
     file = tmp_path / "plan.txt"

@@ -160,6 +160,7 @@ async def test_of_the_playbook_s_own_analysis_all_comes_back(settings: Settings)
     assert not [said for said in analysis.notices if "trial restore" in said]
 
 
+@pytest.mark.slow
 async def test_what_a_session_imports_by_itself_is_no_difference(settings: Settings) -> None:
     """One of a zygote that imports nothing is compared with another of that zygote."""
     async with analysing(settings, "x = [1]") as analysis:

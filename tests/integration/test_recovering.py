@@ -85,6 +85,7 @@ me, dies = os.getpid(), Dies()
 """
 
 
+@pytest.mark.slow
 async def test_a_cell_that_is_lost_and_must_not_run_again_is_told_to_the_model_and_with_the_answer(
     settings: Settings, tmp_path: Path
 ) -> None:

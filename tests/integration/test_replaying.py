@@ -4,6 +4,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from graph.events import Finished
 from graph.functions.registry import HostFunction
 from graph.settings import Settings
@@ -68,6 +70,7 @@ async def test_values_of_an_answer_are_computed_again(settings: Settings) -> Non
     assert difference.startswith("{{random.random()}} was '0.")
 
 
+@pytest.mark.slow
 async def test_the_playbook_gives_the_same_files_again(settings: Settings) -> None:
     sales = write_sales(settings.home.parent / "sales.csv")
     finished = last(await follow(start("What is there?", files=[str(sales)], settings=settings)), Finished)
@@ -79,6 +82,7 @@ async def test_the_playbook_gives_the_same_files_again(settings: Settings) -> No
     assert end.files_same == len([one for one in finished.artifacts if one["cell"]])
 
 
+@pytest.mark.slow
 async def test_workbooks_that_a_server_published_are_compared_without_their_times(settings: Settings) -> None:
     """State has the server's route for them, and not their place."""
     sales = write_sales(settings.home.parent / "sales.csv")

@@ -111,6 +111,7 @@ async def _ask(settings: Settings, thread: str, question: str) -> None:
         await graph.aupdate_state({"configurable": {"thread_id": thread}}, values, as_node="plan")
 
 
+@pytest.mark.slow
 async def test_threads_that_did_not_change_are_listed_without_langgraph(settings: Settings, tmp_path: Path) -> None:
     thread, other = str(uuid.uuid4()), str(uuid.uuid4())
     await _ask(settings, thread, "Which month sold most?")

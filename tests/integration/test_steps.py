@@ -218,6 +218,7 @@ async def test_a_fork_has_the_variables_and_files_of_its_step_and_the_original_k
         assert await blobs.has(needed) == needed
 
 
+@pytest.mark.slow
 async def test_an_approval_in_another_process_finds_the_variables(settings: Settings, effects: Effects) -> None:
     script = [PLAN, effects.cell(1), effects.cell(2, "assert x1 == 1"), *ending()]
     async with ScriptedServer(script) as server:
@@ -257,6 +258,7 @@ async def test_a_dead_interpreter_is_restored_from_the_snapshot(settings: Settin
     assert only(events, SessionRestored)[0].from_cell == 1
 
 
+@pytest.mark.slow
 async def test_a_damaged_blob_is_said_and_cells_run_again(settings: Settings, effects: Effects) -> None:
     async with ScriptedServer(
         [PLAN, effects.cell(1), effects.cell(2), *ending(), PLAN, effects.cell(3, "assert x1 + x2 == 3"), *ending()]
@@ -276,6 +278,7 @@ async def test_a_damaged_blob_is_said_and_cells_run_again(settings: Settings, ef
     assert only(events, SnapshotSaved)[0].why_not == ""
 
 
+@pytest.mark.slow
 async def test_a_snapshot_over_the_limit_is_refused_and_the_analysis_goes_on(
     settings: Settings, effects: Effects
 ) -> None:
@@ -342,6 +345,7 @@ async def test_gc_removes_what_no_checkpoint_names_and_keeps_the_rest(
     assert only(events, SessionRestored)[0].cells == 0
 
 
+@pytest.mark.slow
 async def test_deleting_a_thread_frees_what_only_it_held(settings: Settings, effects: Effects) -> None:
     first = await make_thread(settings, effects, 1)
     second = await make_thread(settings, effects, 1)
@@ -361,6 +365,7 @@ async def test_deleting_a_thread_frees_what_only_it_held(settings: Settings, eff
     assert stored(settings) == set()
 
 
+@pytest.mark.slow
 async def test_gc_refuses_a_store_that_other_data_folders_use(
     tmp_path: Path, settings: Settings, effects: Effects
 ) -> None:
@@ -374,6 +379,7 @@ async def test_gc_refuses_a_store_that_other_data_folders_use(
         await gc(settings=shared, grace=0)
 
 
+@pytest.mark.slow
 async def test_snapshots_may_lie_at_a_url(tmp_path: Path, settings: Settings, effects: Effects) -> None:
     url = settings.model_copy(update={"blobs": f"file://{tmp_path}/elsewhere"})
     thread = await make_thread(url, effects, 1)

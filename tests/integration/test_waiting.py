@@ -184,6 +184,7 @@ def script(settings: Settings, tmp_path: Path) -> "Iterator[subprocess.Popen[str
         process.kill()
 
 
+@pytest.mark.slow
 def test_ctrl_c_pauses_a_fork_has_a_loop_of_its_own_and_the_end_leaves_nothing(
     script: subprocess.Popen[str],
 ) -> None:

@@ -166,6 +166,7 @@ async def test_so_many_messages_at_a_time_leave_others_their_turn() -> None:
     theirs.close()
 
 
+@pytest.mark.slow
 @fuzzed
 @given(objects)
 def test_answers(said: dict[str, Any]) -> None:
@@ -182,6 +183,7 @@ def test_answers(said: dict[str, Any]) -> None:
     replies.display(said, text_of(said))
 
 
+@pytest.mark.slow
 @fuzzed
 @given(objects | st.just({}), damaged(honest(3)))
 def test_manifests(said: dict[str, Any], data: bytes) -> None:

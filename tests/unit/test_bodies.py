@@ -221,6 +221,7 @@ def values_of(value: Any) -> int:
     return 1 + sum(map(values_of, value)) if isinstance(value, list) else 1
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_the_count_is_right_to_a_factor_of_two_and_the_depth_exactly(value: Any) -> None:
     text = json.dumps(value).encode()

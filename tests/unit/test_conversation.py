@@ -201,6 +201,7 @@ def test_what_the_user_asked_and_where_it_ended_stays_in_thirty_turns(chars: int
         assert f"(Turn {number} ended at step {step}; it bound made_{step - cells + 1}" in questions, number
 
 
+@pytest.mark.slow
 def test_the_beginning_stays_between_most_turns() -> None:
     def prompt(turn: int) -> list[str]:
         plan = [PlanStep(text="Look", done=True), PlanStep(text="Sum", done=False)]

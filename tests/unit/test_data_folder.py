@@ -28,7 +28,11 @@ def test_a_folder_of_this_disk_can_be_the_data_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [("threads",), pytest.param(("run", "What?", "examples/birdstrikes.csv"), marks=pytest.mark.slow), ("doctor",)],
+    [
+        pytest.param(("threads",), marks=pytest.mark.slow),
+        pytest.param(("run", "What?", "examples/birdstrikes.csv"), marks=pytest.mark.slow),
+        ("doctor",),
+    ],
 )
 def test_a_data_folder_without_locks_is_one_sentence(words: tuple[str, ...], tmp_path: Path) -> None:
     done = without_locks(*words, home=tmp_path)

@@ -40,6 +40,7 @@ def test_a_new_data_folder_is_private_and_nothing_is_said_of_it(tmp_path: Path) 
     assert (tmp_path / "above" / "home" / "threads.sqlite").exists()
 
 
+@pytest.mark.slow
 def test_one_that_others_could_look_into_is_closed_and_that_is_said_once(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()

@@ -33,8 +33,8 @@ def room(file: Path) -> int:
     ("parts", "size"),
     [
         ({}, 0),
-        ({}, 300 * MEGABYTE),
-        ({0: b"beginning"}, 300 * MEGABYTE),
+        pytest.param({}, 300 * MEGABYTE, marks=pytest.mark.slow),
+        pytest.param({0: b"beginning"}, 300 * MEGABYTE, marks=pytest.mark.slow),
         ({100 * MEGABYTE: b"middle", 299 * MEGABYTE: secrets.token_bytes(MEGABYTE)}, 300 * MEGABYTE),
         ({0: secrets.token_bytes(3 * MEGABYTE + 17)}, 3 * MEGABYTE + 17),
     ],

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
@@ -41,6 +42,7 @@ frequencies = some.sampled_from((1, 2, 5, SNAPSHOT_EVERY))
 histories = some.lists(moves, min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @slowly
 @given(every=frequencies, made=histories, last=moves)
 async def test_a_run_that_is_rolled_back_has_never_been(every: int, made: list[Move], last: Move) -> None:

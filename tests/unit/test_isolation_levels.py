@@ -79,6 +79,7 @@ def test_a_kernel_without_landlock_does_not_get_that_level(tmp_path: Path) -> No
     assert said.startswith("No isolation that will do works on this machine (landlock: this kernel has no Landlock")
 
 
+@pytest.mark.slow
 def test_where_namespaces_are_refused_landlock_is_next(tmp_path: Path) -> None:
     named, best = without(UNSHARE, 1, "print(level('namespaces'))\nprint(level())", tmp_path)
     assert "(namespaces: " in named
@@ -92,6 +93,7 @@ def test_where_nothing_works_nothing_starts(tmp_path: Path) -> None:
     assert "STEPWELL_ISOLATION=process" in said
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can close /proc to an ordinary user")
 def test_where_proc_cannot_be_mounted_the_level_without_it_is_next() -> None:
     code = """

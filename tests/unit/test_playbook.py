@@ -41,7 +41,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("tools", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow  # `make demo` does this
+@pytest.mark.parametrize("tools", [True, False])
 async def test_the_sample_data_are_explored_without_an_error(folder: Path, tools: bool) -> None:
     analysis = Analysis(folder, birdstrikes(folder), tools=tools)
     answer = await analysis.ask("When and where do birds strike?")
@@ -61,6 +62,7 @@ async def test_the_sample_data_are_explored_without_an_error(folder: Path, tools
     assert all((folder / name).is_file() for name in named)
 
 
+@pytest.mark.slow
 async def test_a_later_question_goes_on_with_the_variables(folder: Path) -> None:
     analysis = Analysis(folder, birdstrikes(folder))
     await analysis.ask("What is in it?")
@@ -98,9 +100,16 @@ SAYS = {
     "constant": "no column holds values that could be compared",
 }
 """What the answer says of some of them."""
+SLOW_KINDS = {
+    "thousand columns", "twice the same name", "time zones", "integers as categories", "chinese", "formulas",
+    "booleans", "no numbers", "mixed types", "nested", "dollar names",
+}  # fmt: skip
+"""Those that take longest, of which each is analysed as others are."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind in SLOW_KINDS else kind for kind in KINDS]
+)
 async def test_a_nasty_table_needs_no_second_try_and_what_does_not_apply_is_said(folder: Path, kind: str) -> None:
     analysis = Analysis(folder, put(folder, nasty(kind), "one table.pkl"))
     answer = await analysis.ask("What is in it?")
@@ -136,6 +145,7 @@ async def test_the_largest_table_is_explored_and_a_shared_key_is_named(folder: P
     assert "inputs/notes.txt" in answer
 
 
+@pytest.mark.slow
 async def test_columns_are_the_same_whatever_their_case_and_spaces(folder: Path) -> None:
     (folder / "inputs" / "orders.csv").write_text(
         "Customer ,OrderDate,Net Amount\n"

@@ -68,7 +68,7 @@ def test_broken_files_beside_a_good_one_cost_it_nothing(tmp_path: Path, inputs: 
     assert "28 rows (exact)" in entries[-1]["abstract"]
 
 
-@pytest.mark.parametrize("chars", [1, 60, 300, 700, 2000])
+@pytest.mark.parametrize("chars", [300, *(pytest.param(chars, marks=pytest.mark.slow) for chars in (1, 60, 700, 2000))])
 def test_no_abstract_is_longer_than_asked(tmp_path: Path, inputs: Path, chars: int) -> None:
     made = [
         files.wide_csv(inputs),

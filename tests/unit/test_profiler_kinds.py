@@ -53,6 +53,7 @@ def test_a_csv_tells_how_it_is_written_and_what_is_in_each_column(tmp_path: Path
     assert "Müller 0 | 01.03.2024 | 1.000,5 | 00000 | -" in lines
 
 
+@pytest.mark.slow
 def test_thousands_of_columns_become_one_line_and_the_rest_is_counted(tmp_path: Path) -> None:
     text = abstract(files.wide_csv(tmp_path))
     assert "5,000 columns" in text

@@ -89,6 +89,7 @@ def test_ragged_rows_lose_nothing(tmp_path: Path) -> None:
     assert frame["extra 1"].tolist()[1] == "surplus"
 
 
+@pytest.mark.slow
 def test_an_accent_far_into_the_file_is_seen(tmp_path: Path) -> None:
     (frame,) = frames(files.late_accent_csv(tmp_path))
     assert len(frame) == 50_001
@@ -108,6 +109,7 @@ def test_a_compressed_file_that_its_name_does_not_tell(tmp_path: Path) -> None:
     assert frame.shape == (1_000, 2)
 
 
+@pytest.mark.slow
 def test_thousands_of_columns(tmp_path: Path) -> None:
     (frame,) = frames(files.wide_csv(tmp_path))
     assert frame.shape == (30, 5_000)

@@ -84,6 +84,7 @@ async def test_where_no_cell_can_run_it_is_known_why_and_tried_again(settings: S
         await asyncio.wait([proving])
 
 
+@pytest.mark.slow
 async def test_where_no_cell_can_run_here_it_may_run_in_daytona_for_whoever_has_a_token(
     settings: Settings, tmp_path: Path
 ) -> None:

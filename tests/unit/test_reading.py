@@ -230,6 +230,7 @@ async def test_what_one_row_holds_is_counted(bomb: str) -> None:
         await reading.read_tables([data])
 
 
+@pytest.mark.slow
 async def test_texts_of_a_dictionary_are_counted_once_for_all_batches() -> None:
     texts = pyarrow.array([f"{number:06x}" for number in range(400_000)])
     column = pyarrow.DictionaryArray.from_arrays(pyarrow.array(np.arange(2_000_000, dtype="int32") % 400_000), texts)
@@ -237,6 +238,7 @@ async def test_texts_of_a_dictionary_are_counted_once_for_all_batches() -> None:
     assert table.num_rows == 2_000_000
 
 
+@pytest.mark.slow
 async def test_the_tables_of_a_call_share_their_limit() -> None:
     data = parquet(pyarrow.table({"a": zeros(90_000_000)}), compression="zstd")
     assert reading.MAX_TABLE < 6 * 90_000_000

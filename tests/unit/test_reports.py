@@ -218,6 +218,7 @@ def test_it_says_when_it_was_made_and_of_what() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_huge_answer_is_shown_as_it_is() -> None:
     page = page_of(answered("# 1\n" * 150_000))
     assert page.text.count("# 1") == 150_000

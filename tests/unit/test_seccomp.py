@@ -310,6 +310,7 @@ if __name__ == "__main__":
     assert walled(INSTALLED % (False, True) + code).split("\n") == ["thread", "program", "[1, 2]", "3"]
 
 
+@pytest.mark.slow
 @needs_filter
 def test_what_analyses_import_works_behind_the_strictest_filter() -> None:
     code = """

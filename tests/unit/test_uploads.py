@@ -130,6 +130,7 @@ async def test_a_user_cannot_take_more_room_than_he_has(uploads: Uploads) -> Non
     await uploaded(uploads, "bob", b"x" * 1_000)
 
 
+@pytest.mark.slow
 async def test_a_user_cannot_have_more_uploads_than_can_be_counted(tmp_path: Path) -> None:
     uploads = Uploads(tmp_path / "uploads")
     for _ in range(MAX_OPEN):
