@@ -109,4 +109,64 @@ SESSIONS = {
         """,
         named="results",
     ),
+    "a grammar with something optional, another one in a class, and reducers that cells register for Python's own values": session(
+        """
+        import copyreg, pickle
+        import pyparsing as pp
+        name = pp.Word(pp.alphas)("name")
+        call = pp.Group(name + pp.Suppress("(") + pp.Optional(pp.DelimitedList(name))("args") + pp.Suppress(")"))
+        before = call.parse_string("f()").as_list()
+        copyreg.pickle(complex, lambda c: (complex, (c.imag, c.real)))
+        copyreg.pickle(range, lambda r: (range, (1,)))
+        copyreg.pickle(slice, lambda s: (slice, (1,)))
+        z = 1 + 2j; many = [3j, z, complex("nan+1j")]; rows = range(3, 9, 2); part = slice(2, 5); table = {z: rows}
+        """,
+        """
+        call.parse_string("h()").dump(), call.parse_string("h(a, b)").as_list(), before
+        z, many, rows, part, table[1 + 2j], "abcdefgh"[part]
+        pickle.loads(pickle.dumps(1 + 2j)), pickle.loads(pickle.dumps(rows)), pickle.loads(pickle.dumps(part))
+        """,
+    ),
+    "pictures in black and white, one that was read, memory that is exported, views of bytes, flags of frames": session(
+        """
+        from PIL import Image, ImageDraw
+        import numpy as np, pandas as pd, array
+        mask = Image.new("1", (16, 12)); pen = ImageDraw.Draw(mask); pen.ellipse([4, 2, 12, 10], fill=1)
+        ones = Image.new("1", (5, 5), 1); both = Image.new("1", (4, 4), 255); ImageDraw.Draw(both).point((1, 2), 1); usual = ones.convert("L").convert("1"); masks = [mask, ones]
+        Image.new("RGB", (4, 4), "red").save("a.png"); opened = Image.open("a.png"); opened.load()
+        bits = bytearray(32); view = np.frombuffer(bits, "u1"); part = np.frombuffer(bits, "<u2", 4, 2); numbers = array.array("d", [1, 2, 3]); seen = np.frombuffer(numbers); free = np.ndarray((4,), "u1", bytearray(4)); none = np.frombuffer(b"x" * 8, "u1", 0) if False else np.frombuffer(bytearray(8), "u1", 8, 0)[:0]
+        text = "banana$"; tails = [memoryview(text.encode())[i:] for i in range(7)]; whole = memoryview(b"hello")
+        frame = pd.DataFrame({"a": [1, 2]}, index=["x", "y"]); frame.flags.allows_duplicate_labels = False; flags = frame.flags; column = frame["a"]; of_column = column.flags
+        """,
+        """
+        mask.getpixel((8, 5)), mask.histogram()[1], mask.histogram()[255], ones.getpixel((0, 0)), both.getpixel((1, 2)), both.getpixel((0, 0)), usual.getpixel((0, 0)), masks[0] is mask
+        pen.line([0, 0, 15, 11], fill=1) ;; mask.histogram()[1], mask.getpixel((15, 11)), mask.getbbox(), mask.tobytes().hex()[:20]
+        opened.fp is None, opened.getpixel((0, 0)), opened.format, opened.filename
+        bits.extend(b"x")
+        view[0] = 7; part[0] = 258 ;; bits[:4], view[:4].tolist(), part.tolist()
+        numbers.append(4.0)
+        seen[1] = 9 ;; numbers.tolist(), type(view.base).__name__, type(seen.base).__name__, none.size, free.tolist()
+        [bytes(one.obj) for one in tails], [bytes(one) for one in tails], [one.readonly for one in tails], whole.obj, len(whole)
+        frame.flags is flags, column.flags is of_column
+        flags.allows_duplicate_labels = True ;; frame.flags.allows_duplicate_labels, frame.rename(index={"x": "y"}).index.tolist()
+        """,
+    ),
+    "what made a module, and a module that nothing holds any more": session(
+        """
+        import gc, importlib.util, json, pathlib, weakref
+        pathlib.Path("svc").mkdir(); _ = pathlib.Path("svc/__init__.py").write_text("x = 1\\n")
+        _ = pathlib.Path("upper.py").write_text("calls = []\\ndef run(text):\\n    calls.append(text)\\n    return text.upper()\\n")
+        import svc
+        spec, loader, of_json = svc.__spec__, svc.__loader__, json.__spec__
+        other = importlib.util.spec_from_file_location("other", "upper.py"); twin = importlib.util.module_from_spec(other); other.loader.exec_module(twin)
+        run = twin.run; by_name = weakref.WeakValueDictionary({"twin": twin}); kept = {"spec": spec}
+        """,
+        """
+        spec is svc.__spec__, loader is svc.__loader__, spec.loader is loader, of_json is json.__spec__, kept["spec"] is spec
+        other.name, other is twin.__spec__, twin.__spec__.loader is other.loader, spec.origin.endswith("svc/__init__.py")
+        run("a"), twin.calls, list(by_name), by_name["twin"] is twin
+        spec = loader = None ;; kept["spec"] is svc.__spec__
+        del twin; _ = gc.collect() ;; len(by_name), run("b")
+        """,
+    ),
 }

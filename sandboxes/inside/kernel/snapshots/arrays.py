@@ -48,6 +48,9 @@ def reduce_array(pickler: Any, array: Any) -> Any:
         if not is_owner(root) and root.dtype.hasobject and root.dtype != array.dtype:
             path = field_of(root.dtype, array.dtype, offset % root.itemsize)
             return make_field, (root, path, offset, array.shape, array.strides, writeable)
+        plain = array.ndim == 1 and array.flags.c_contiguous and array.nbytes
+        if is_owner(root) and type(array.base) is memoryview and plain:
+            return make_export, (root, offset, len(array), array.dtype, writeable)
         return make_view, (root, offset, array.shape, array.strides, array.dtype, writeable)
     order = dense_order(array)
     if order is None:
@@ -376,6 +379,13 @@ def make_view(root: Any, offset: int, shape: Any, strides: Any, dtype: Any, writ
     with writeable_for_a_while(root) if writeable else nullcontext():
         view = view_of(root, offset, shape, strides, dtype)
     return sealed(view, writeable)
+
+
+def make_export(owner: Any, offset: int, count: int, dtype: Any, writeable: bool) -> Any:
+    """An array that keeps what owns its memory from being made larger, as `frombuffer` does."""
+    import numpy
+
+    return sealed(numpy.frombuffer(owner, dtype, count, offset), writeable)
 
 
 def bytes_of(array: Any) -> Any:

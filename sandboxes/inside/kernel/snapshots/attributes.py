@@ -409,6 +409,11 @@ def make_whole(kind: Any, *arguments: Any) -> Any:
     return base.__new__(kind, *arguments)
 
 
+def reduce_plain(_pickler: Any, value: Any) -> Any:
+    """A value of Python's own, whatever cells have registered for its class with `copyreg`."""
+    return value.__reduce_ex__(5)
+
+
 def reduce_descriptor(_pickler: Any, descriptor: Any) -> Any:
     """What gives an attribute its value: asked of its class by name, that of `__dict__` gives something else."""
     return find_descriptor, (descriptor.__objclass__, descriptor.__name__)

@@ -85,8 +85,8 @@ class LoadedNans:
 def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
     """Writes instances of a type that are variables of a module by their names.
 
-    They are those that can say nothing but which one they are, in the module of their class, and those that are their
-    own copies, as traitlets' `All` is, in any module of its library: these with their attributes.
+    They are those that can say nothing but which one they are, in the module of their class or in a class there, and
+    those that are their own copies, as traitlets' `All` is, in any module of its library: these with their attributes.
 
     Returns:
         None: there are none.
@@ -97,13 +97,14 @@ def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
     names = {}
     if can_be_bare(kind):
         names = _places([kind.__module__], lambda value: type(value) is kind and not _says_more(value))
+        names = {**_in_classes(kind, vars(module)), **names}
     names = {**_unique(kind), **names}
     if not names:
         return None
 
     def reduce(pickler: Any, value: Any) -> Any:
         place = names.get(id(value))
-        if place is None or vars(sys.modules.get(place[0], object)).get(place[1]) is not value:
+        if place is None or _at(*place) is not value:
             return NotImplemented
         found = find_sentinel, (*place, kind.__qualname__)
         return (*found, (dict(vars(value)), (), False), None, None, fill) if _says_more(value) else found
@@ -114,6 +115,34 @@ def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
 COPIED_BY = ("__copy__", "__deepcopy__")
 _known: dict[type, tuple[int, dict[int, tuple[str, str]]]] = {}
 """By class, how many modules there were when they were looked through, and what was found."""
+
+
+def _in_classes(kind: Any, space: dict[str, Any]) -> dict[int, tuple[str, str]]:
+    """The objects of a library's class that classes of its module have, as pyparsing for what did not match."""
+    known = _in_known.get(kind)
+    if known is None or known[0] != len(space):
+        module = kind.__module__
+        classes = [(name, one) for name, one in list(space.items()) if issubclass(type(one), type)]
+        places = {
+            id(value): (module, f"{name}.{attribute}")
+            for name, one in classes
+            if not is_users(kind) and type.__getattribute__(one, "__dict__").get("__module__") == module
+            for attribute, value in list(type.__getattribute__(one, "__dict__").items())
+            if type(value) is kind and not _says_more(value)
+        }
+        known = _in_known[kind] = len(space), places
+    return known[1]
+
+
+_in_known: dict[type, tuple[int, dict[int, tuple[str, str]]]] = {}
+"""By class, how many variables its module had when its classes were looked through, and what was found."""
+
+
+def _at(module: str, name: str) -> Any:
+    """What a variable of a module, or an attribute of a class there, is just now."""
+    first, _, attribute = name.partition(".")
+    found = vars(sys.modules.get(module, object)).get(first)
+    return getattr(found, attribute, None) if attribute else found
 
 
 def _unique(kind: Any) -> dict[int, tuple[str, str]]:
@@ -177,14 +206,17 @@ def find_sentinel(module: str, name: str, kind: str = "") -> Any:
 
     Args:
         module: The module.
-        name: The variable.
+        name: The variable, or a class and its attribute.
         kind: The class that its value had. A cell may have put it there in the place of another one, or of none: then
             one is made, since all of them are the same but for that.
     """
-    owner: Any = importlib.import_module(module)
+    library: Any = importlib.import_module(module)
+    first, _, attribute = name.partition(".")
+    owner, name = (getattr(library, first, None), attribute) if attribute else (library, name)
     found = getattr(owner, name, None)
     if not kind or type(found).__qualname__ == kind:
         return getattr(owner, name)
+    owner = library
     for part in kind.split("."):
         owner = getattr(owner, part)
     return object.__new__(owner)

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pickle import PicklingError
 from types import FunctionType, ModuleType
 from typing import Any, ClassVar
@@ -21,8 +21,8 @@ class Detached:
     Their file is gone, or has another name (`spec_from_file_location`), or another module has theirs.
     """
 
-    known: ClassVar[dict[int, ModuleType]] = {}
-    """By identity."""
+    known: ClassVar[weakref.WeakValueDictionary[int, ModuleType]] = weakref.WeakValueDictionary()
+    """By identity; a cell may let go of them."""
 
     @classmethod
     def look(cls, imported: dict[str, ModuleType], values: dict[str, Any]) -> None:
@@ -35,7 +35,7 @@ class Detached:
         gone = [one for one in imported.values() if not _is_found(one) and not _is_archived(one)]
         held = [one for one in values.values() if type(one) is ModuleType]
         gone += [one for one in held if sys.modules.get(one.__name__) is not one and is_of_session(_file_of(one))]
-        cls.known = {id(one): one for one in gone}
+        cls.known = weakref.WeakValueDictionary({id(one): one for one in gone})
 
     @classmethod
     def names(cls) -> list[str]:
@@ -130,7 +130,7 @@ class Variables:
         return variables_of, (self._module,)
 
 
-def as_variables(value: Any, made: Callable[[], dict[int, ModuleType]]) -> Any:
+def as_variables(value: Any, made: Callable[[], Mapping[int, ModuleType]]) -> Any:
     """What stands for a variable, if it is the variables of a module; else the value itself."""
     if type(value) is not dict or "__spec__" not in value:
         return value

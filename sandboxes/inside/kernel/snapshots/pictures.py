@@ -20,8 +20,11 @@ def reduce_picture(pickler: Any, picture: Any) -> Any:
     if file is None or getattr(file, "closed", True) or not (unread or _has_frames(picture)):
         memory = _memory(pickler, picture) if space.get("_readonly") else None
         if memory is None:
-            sealed = {"_readonly": 1} if space.get("_readonly") else {}
-            return with_hung(picture.__reduce_ex__(5), _kept(picture) | sealed)
+            kept = _kept(picture) | ({"_readonly": 1} if space.get("_readonly") else {})
+            if (pixels := _bits(picture)) is not None:
+                return make_bits, (space["_size"], pixels), (dict(picture.info), kept), None, None, fill
+            closed = {"fp": None} if space.get("fp", file) is None else {}
+            return with_hung(picture.__reduce_ex__(5), kept | closed)
         known = {"palette": space.get("palette"), **_kept(picture)}
         return make_mapped, (*memory, space["_mode"], space["_size"]), (dict(picture.info), known), None, None, fill
     place = portable_path(file.name) if space.get("_exclusive_fp") and _is_at_its_path(file) else file
@@ -29,6 +32,29 @@ def reduce_picture(pickler: Any, picture: Any) -> Any:
     arguments = (place, picture.tell(), picture.tobytes() if drawn else None, picture.mode)
     how = {name: space[name] for name in OF_DECODING if unread and name in space}
     return open_picture, arguments, (dict(picture.info), _kept(picture) | how), None, None, fill
+
+
+def _bits(picture: Any) -> bytes | None:
+    """The pixels of a picture in black and white, if white is not 255: as bits they would be that."""
+    if picture.mode != "1" or type(picture) is not importlib.import_module("PIL.Image").Image:
+        return None
+    others = [value for value, count in enumerate(picture.histogram()) if value and count]
+    if others in ([], [WHITE]):
+        return None
+    if len(others) > 1:
+        return bytes(picture.im)
+    pixels: bytes = picture.convert("L").tobytes()
+    return pixels.translate(bytes(WHITE) + bytes(others))
+
+
+WHITE = 255
+
+
+def make_bits(size: Any, pixels: bytes) -> Any:
+    """A picture in black and white of its pixels, a byte each."""
+    picture = importlib.import_module("PIL.Image").new("1", size)
+    picture.im.putdata(pixels)
+    return picture
 
 
 def _memory(pickler: Any, picture: Any) -> tuple[Any, int, int] | None:

@@ -16,7 +16,7 @@ import threading
 import typing
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -101,6 +101,7 @@ BUILT_IN: dict[type, Reduce] = {
     **dict.fromkeys(map(type, (sys.version_info, sys.flags, sys.float_info)), refusing.reduce_of_sys),
     **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
     **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
+    **dict.fromkeys((complex, range, slice), attributes.reduce_plain),
     MappingProxyType: views.reduce_proxy,
     SimpleNamespace: instances.reduce_namespace,
     GetSetDescriptorType: attributes.reduce_descriptor,
@@ -142,10 +143,12 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("numpy", "busdaycalendar", arrays.reduce_calendar),
     ("numpy.lib.npyio", "NpzFile", arrays.reduce_archive),
     ("PIL.ImageDraw", "ImageDraw", pictures.reduce_drawing),
+    *(("importlib.machinery", kind, module_names.reduce_what_made_it) for kind in ("ModuleSpec", "SourceFileLoader")),
     ("numpy", "void", arrays.reduce_record),
     ("numpy", "record", arrays.reduce_record),
     ("pandas._libs.internals", "BlockValuesRefs", tables.reduce_refs),
     ("pandas.core.internals.managers", "SingleBlockManager", tables.reduce_series_manager),
+    ("pandas", "Flags", tables.reduce_flags),
     ("pandas.arrays", "ArrowStringArray", tables.reduce_arrow_backed),
     ("pandas.arrays", "ArrowExtensionArray", tables.reduce_arrow_backed),
     ("pandas", "ArrowDtype", tables.reduce_arrow_dtype),
@@ -311,9 +314,9 @@ class Reducers:
         self.named[part] = (kind, reason)
 
     @functools.cached_property
-    def made_modules(self) -> dict[int, ModuleType]:
-        """The modules that cells have made, by the identity of their variables."""
-        return namespaces.made_modules()
+    def made_modules(self) -> Mapping[int, ModuleType]:
+        """The modules that cells have made, by the identity of their variables; none lives longer for it."""
+        return weakref.WeakValueDictionary(namespaces.made_modules())
 
     @functools.cached_property
     def variables(self) -> frozenset[int]:

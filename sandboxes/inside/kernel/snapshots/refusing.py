@@ -34,16 +34,18 @@ def reduce_rlock(pickler: Any, lock: Any) -> Any:
 
 
 def reduce_memoryview(pickler: Any, view: Any) -> Any:
-    """A view of memory: of a bytearray, an array or data of C it is one again.
+    """A view of memory: of bytes, a bytearray, an array or data of C it is one again.
 
-    Of anything else it is a copy that cannot be written to. A view of what lies apart, as `view[::2]`, is taken from
-    all between its first item and its last.
+    Of anything else, and of little of many bytes, it is a copy that cannot be written to. A view of what lies apart, as
+    `view[::2]`, is taken from all between its first item and its last.
     """
     base, whole = view.obj, view.contiguous or view.ndim != 1
     step = 1 if whole else view.strides[0] // view.itemsize
     size = view.nbytes if whole else (abs(step) * (len(view) - 1) + 1) * view.itemsize
     more = (step, view.readonly) if step != 1 or view.readonly else ()
-    if (type(base) in (bytearray, array.array) or is_data(base)) and view.nbytes and (view.contiguous or step != 1):
+    owns = type(base) in (bytearray, array.array) or is_data(base)
+    owns = owns or (type(base) is bytes and len(base) <= max(MANY, 2 * view.nbytes))
+    if owns and view.nbytes and (view.contiguous or step != 1):
         if _is_whole(view, memoryview(base)):
             return memoryview, (base,)
         offset = start_of(view) - start_of(base) - (0 if step > 0 else size - view.itemsize)
@@ -55,6 +57,9 @@ def reduce_memoryview(pickler: Any, view: Any) -> Any:
         items = [content[at : at + view.itemsize] for at in range(0, len(content), view.itemsize)]
         content = bytes(view.itemsize * (abs(step) - 1)).join(items if step > 0 else reversed(items))
     return make_memoryview, (content, 0, size, view.format, view.shape, *more)
+
+
+MANY = 1 << 16
 
 
 def _is_whole(view: memoryview, memory: memoryview) -> bool:

@@ -70,6 +70,17 @@ def reduce_frame(pickler: Any, frame: Any) -> Any:
     return with_hung(reduced, hung)
 
 
+def reduce_flags(pickler: Any, flags: Any) -> Any:
+    """The flags of a frame or a series, which has them."""
+    frame = flags._obj()
+    return (flags_of, (frame,)) if frame is not None and vars(frame).get("_flags") is flags else NotImplemented
+
+
+def flags_of(frame: Any) -> Any:
+    """Those of a frame or a series."""
+    return frame.flags
+
+
 def _hung(value: Any, own: frozenset[str]) -> dict[str, Any]:
     """What was hung on an object of pandas; earlier versions keep accessors beside it, under the names they go by."""
     space = vars(value)
