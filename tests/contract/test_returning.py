@@ -291,6 +291,7 @@ async def test_a_session_that_was_killed_with_its_copies_comes_from_the_store(tm
         assert printed(await life.run("print(rows)")) == "[]\n"
 
 
+@pytest.mark.slow
 async def test_a_copy_that_is_killed_while_it_takes_over_is_no_loss(tmp_path: Path, cache: Path) -> None:
     async with thread(tmp_path, cache) as life:
         first = await life.step("rows = [1]; open('outputs/a', 'w').write('one')")

@@ -236,6 +236,7 @@ async def test_a_fork_bomb_ends_at_the_limit_of_processes(limited: Sandbox) -> N
     assert printed(await life.run("print('on')")) == "on\n"
 
 
+@pytest.mark.slow
 async def test_disk_files_and_descriptors_end_at_their_limits(limited: Sandbox) -> None:
     life = Life(limited)
     full = await life.run("open('/tmp/a', 'wb').write(bytes(30_000_000))")

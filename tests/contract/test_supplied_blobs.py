@@ -56,6 +56,7 @@ def left_by_another(store: Path, folder: Path) -> None:
     assert (folder / NAME).stat().st_nlink == 2
 
 
+@pytest.mark.slow
 async def test_a_weaker_level_does_not_find_links_that_another_left(tmp_path: Path, cache: Path) -> None:
     store, folder = tmp_path / "store", tmp_path / "s" / "one" / "blobs"
     await asyncio.to_thread(left_by_another, store, folder)

@@ -269,6 +269,7 @@ async def test_the_last_session_of_a_killed_agent_comes_back_ahead(settings: Set
     assert list((settings.home / OF_EDITORS).iterdir()) == []
 
 
+@pytest.mark.slow
 async def test_sessions_are_forked_closed_and_listed(settings: Settings, tmp_path: Path) -> None:
     async with opened(settings, tmp_path) as user:
         session = await user.new()

@@ -210,6 +210,7 @@ def test_standard_streams_that_are_closed_are_no_error(desk: Desk) -> None:
     assert (done.returncode, done.stderr.partition(";")[0]) == (0, "There are no threads yet")
 
 
+@pytest.mark.slow
 def test_every_command_is_in_a_group_of_the_help_and_has_an_example(desk: Desk) -> None:
     text = desk.command("--help").stdout
     headings = re.findall(r"^([A-Z][a-z ]+):$", text, re.MULTILINE)

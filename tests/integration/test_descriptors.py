@@ -36,7 +36,7 @@ print(child.communicate("")[0])
     assert said.split() == ["900", "900", "200", "900"]
 
 
-@pytest.mark.parametrize("program", ["stepwell", "server"])
+@pytest.mark.parametrize("program", ["stepwell", pytest.param("server", marks=pytest.mark.slow)])
 def test_the_command_and_the_server_raise_it(program: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     home = str(tmp_path_factory.mktemp("home"))
     code = {

@@ -95,13 +95,12 @@ def test_a_database_server_ends_with_a_worker_that_is_killed() -> None:
     assert left.name.startswith("stepwell-postgres-"), "which goes with the folder of the run"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("workers", "killed", "started"),
     [
         pytest.param([], "[os.getpid()]", "sleeper", id="the tests"),
-        pytest.param(
-            ["-n", "1"], "[os.getpid(), os.getppid()]", "server", id="workers, and who has them", marks=pytest.mark.slow
-        ),
+        pytest.param(["-n", "1"], "[os.getpid(), os.getppid()]", "server", id="workers, and who has them"),
     ],
 )
 def test_nothing_is_left_of_a_run_that_is_killed(workers: list[str], killed: str, started: str, tmp_path: Path) -> None:

@@ -198,6 +198,7 @@ def test_a_suite_that_cannot_be_used_gets_one_sentence(tmp_path: Path, text: str
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 async def test_a_suite_that_is_not_there_is_said_by_the_command(tmp_path: Path, settings: Settings) -> None:
     code, out, err = await evaluated(tmp_path / "gone.jsonl", settings, "http://127.0.0.1:9/v1")
     assert (code, out) == (2, "")

@@ -165,6 +165,7 @@ async def test_the_report_of_a_step_knows_nothing_of_what_came_later(
     assert "This question has not been answered yet." in then
 
 
+@pytest.mark.slow
 async def test_the_archive_holds_all_of_it(thread: str, settings: Settings, tmp_path: Path) -> None:
     await stepwell.export(thread, tmp_path / "all.zip", settings=settings)
     with zipfile.ZipFile(tmp_path / "all.zip") as archive:
@@ -189,6 +190,7 @@ async def test_figures_come_from_snapshots_when_published_files_are_gone(
     assert (tmp_path / "r.html").read_text().count("data:image/png;base64,") == 2
 
 
+@pytest.mark.slow
 async def test_other_endings_are_refused(thread: str, settings: Settings, tmp_path: Path) -> None:
     for name in ("report.pdf", "report", ".html", "report.HTML.txt"):
         with pytest.raises(UsageError, match="end it as report"):
@@ -243,6 +245,7 @@ def test_the_command_writes_from_any_folder(desk: Desk, tmp_path: Path) -> None:
     assert "Traceback" not in again.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [

@@ -138,6 +138,7 @@ async def test_a_cell_that_reads_a_step_which_is_gone_is_told_which_can_be_read(
     assert cell["observation"].rstrip().endswith("5")
 
 
+@pytest.mark.slow
 async def test_a_fork_keeps_what_it_stands_on(settings: Settings) -> None:
     thread = await run_cells(settings, BIG.format(1), BIG.format(2), BIG.format(3))
     fork = await fork_thread(thread, step=2, new_turn=True, settings=settings)

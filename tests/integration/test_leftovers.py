@@ -38,6 +38,7 @@ async def test_a_file_that_was_being_published_when_its_process_was_killed_is_sw
     assert (folder / "given.txt").read_text() == "whole"
 
 
+@pytest.mark.slow
 def test_folders_of_probes_that_were_killed_are_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "tmp"
     folder.mkdir()

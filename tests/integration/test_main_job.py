@@ -91,6 +91,7 @@ async def test_wrong_code_is_mended_and_a_poor_answer_is_sent_back_by_tool_calls
     assert [step["done"] for step in state["plan"]] == [True, True]
 
 
+@pytest.mark.slow
 async def test_the_same_analysis_works_with_replies_in_text(tmp_path: Path, settings: Settings) -> None:
     sales = write_sales(tmp_path / "sales.csv")
     totals = units(sales)

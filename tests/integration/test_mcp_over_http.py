@@ -54,6 +54,7 @@ async def test_two_users_see_nothing_of_each_other(settings: Settings, tmp_path:
             assert "outside of the folders" in told or "STEPWELL_INPUT_URLS" in told
 
 
+@pytest.mark.slow
 async def test_sessions_of_all_users_count_together(settings: Settings, tmp_path: Path) -> None:
     async with (
         served(settings, tmp_path, STEPWELL_MAX_SANDBOXES="1") as server,

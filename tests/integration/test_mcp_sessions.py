@@ -250,6 +250,7 @@ async def test_a_client_that_cannot_ask_is_told_how_it_goes_on(settings: Setting
     assert row["name"] == "n"
 
 
+@pytest.mark.slow
 async def test_a_question_is_asked(transport: Transport, settings: Settings, tmp_path: Path) -> None:
     script = [
         Call("run_python", purpose="Look", code="open('outputs/n.txt', 'w').write(str(n))"),

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from graph.context import Context
 from graph.events import Failed, Finished, Notice
 from graph.settings import Settings
@@ -74,6 +76,7 @@ async def test_the_empty_name_is_not_the_working_directory(settings: Settings) -
     assert "name is empty" in failed.error
 
 
+@pytest.mark.slow
 async def test_files_of_the_same_names_as_ours_are_published_beside_them(settings: Settings) -> None:
     code = (
         "import os, matplotlib.pyplot as plt\n"

@@ -35,6 +35,7 @@ def shared(one: str, other: str) -> float:
     return same / length
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("back_to", [pytest.param(None, marks=pytest.mark.slow), 4])
 async def test_twelve_cells_a_review_and_a_second_turn(settings: Settings, tmp_path: Path, back_to: int | None) -> None:
     replies: list[Scripted] = []

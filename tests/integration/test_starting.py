@@ -131,6 +131,7 @@ async def test_threads_that_did_not_change_are_listed_without_langgraph(settings
     assert "langgraph" not in (await _list(tmp_path))[1]
 
 
+@pytest.mark.slow
 async def test_what_is_written_at_a_threads_end_is_not_overlooked(settings: Settings, tmp_path: Path) -> None:
     thread = str(uuid.uuid4())
     await _ask(settings, thread, "Which month sold most?")

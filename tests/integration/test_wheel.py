@@ -19,6 +19,7 @@ from tests.installation import ROOT, Installation, build_wheel
 from tests.scripted_model import Call, Scripted, ScriptedServer
 from tests.serving import answers, free_port
 
+pytestmark = pytest.mark.slow
 BELOW = ["graph", "nodes", "sandboxes", "storage", "models", "server", "evals"]
 IMPORT_ALL = """
 import importlib, pkgutil, stepwell
@@ -111,7 +112,6 @@ def test_the_wheel_holds_stepwell_alone(wheel: Path) -> None:
         assert source.count("\n") == file.read_text().count("\n"), "tracebacks name the lines of the checkout"
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 class TestInstalled:
     def test_nothing_but_stepwell_is_there(self, installed: Installation, tmp_path: Path) -> None:
@@ -270,7 +270,6 @@ class TestInstalled:
         assert again.stderr == "error: langgraph.json exists; name another file, or remove it.\n"
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_server_of_the_installed_package_answers(wheel: Path, project: Path, tmp_path: Path) -> None:
     here = Installation(
@@ -309,7 +308,6 @@ def test_a_server_of_the_installed_package_answers(wheel: Path, project: Path, t
     assert (here.home / "stepwell" / "server" / "langgraph.json").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_agents_editors_and_notebooks_reach_the_installed_package(wheel: Path, project: Path, tmp_path: Path) -> None:
     here = Installation(tmp_path / "environment", wheel, extras=["acp", "jupyter", "mcp"])
@@ -323,7 +321,6 @@ def test_agents_editors_and_notebooks_reach_the_installed_package(wheel: Path, p
     assert len(threads.stdout.splitlines()) == 3
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_installing_line_of_the_container_s_recipe_works(wheel: Path, tmp_path: Path) -> None:
     """No engine is needed for that: the line is run in an environment of its own, with a folder for the image's."""

@@ -259,6 +259,7 @@ hostile_buffers = st.lists(
 )
 
 
+@pytest.mark.slow
 @fuzzed
 @given(place=hostile_places, buffers=hostile_buffers)
 def test_places_of_streams(kept_packs: Packed, place: Any, buffers: list[Any]) -> None:

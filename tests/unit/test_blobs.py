@@ -53,7 +53,7 @@ def s3_bucket(monkeypatch: pytest.MonkeyPatch, s3_server: str) -> Iterator[str]:
     conf.pop("s3", None)
 
 
-@pytest.fixture(params=["folder", "memory", "s3"])
+@pytest.fixture(params=["folder", "memory", pytest.param("s3", marks=pytest.mark.xdist_group("s3"))])
 async def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Blobs]:
     """A store of each kind."""
     if request.param == "folder":
@@ -299,6 +299,7 @@ async def test_an_owner_whose_name_was_never_written_gets_one(make: Make, tmp_pa
     assert await other.other_owners() == [(tmp_path / "me").read_text()]
 
 
+@pytest.mark.slow
 def test_a_large_zstd_file_is_not_read_into_memory(tmp_path: Path) -> None:
     file = tmp_path / "sales.csv.zst"
     with file.open("wb") as out:

@@ -34,6 +34,7 @@ def opened(home: Path) -> str:
     return done.stderr
 
 
+@pytest.mark.slow
 def test_a_new_data_folder_is_private_and_nothing_is_said_of_it(tmp_path: Path) -> None:
     assert opened(tmp_path / "above" / "home") == ""
     assert mode(tmp_path / "above" / "home") == 0o700

@@ -7,6 +7,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
+import pytest
 from langgraph.graph import END, START, StateGraph
 
 from graph.checkpoints.factory import open_checkpoints
@@ -52,6 +53,7 @@ async def read(settings: Settings) -> dict[str, Any]:
         return {"read": adapter.read, "same": states == others, "cells": [len(one["cells"]) for one in states]}
 
 
+@pytest.mark.slow
 def test_history_reads_no_checkpoint_whole_for_another(settings: Settings) -> None:
     environment = {"MIGRATIONS_PATH": "__inmem", "DATABASE_URI": ":memory:", "REDIS_URI": "fake"}
     code = (

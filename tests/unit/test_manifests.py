@@ -86,6 +86,7 @@ def test_an_honest_manifest_is_read_as_it_was(count: int) -> None:
     assert blobs_of(json.dumps(json.loads(data)).encode()) == set(NAMES[:count]) if count < 10 else True
 
 
+@pytest.mark.slow
 async def test_a_large_honest_manifest_is_understood_whole(tmp_path: Path) -> None:
     data = honest(10_000)
     assert await manifest_of(data) == json.loads(data)

@@ -93,6 +93,7 @@ def _command(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_command_shows_first_and_asks(home: Path) -> None:
     file = client_named("cursor").file()
     shown = _command(home, "--client", "cursor", "--files", str(home))

@@ -11,6 +11,7 @@ import pytest
 
 from tests.prepared_command import PreparedCommand
 
+pytestmark = pytest.mark.slow
 COMMAND = [sys.executable, "-c", "from stepwell.command import main; main()"]
 
 
@@ -21,7 +22,6 @@ def prepared() -> Iterator[PreparedCommand]:
     made.close()
 
 
-@pytest.mark.slow
 def test_it_is_the_real_command_and_each_has_its_own_folder_and_environment(
     prepared: PreparedCommand, tmp_path: Path
 ) -> None:
@@ -36,7 +36,6 @@ def test_it_is_the_real_command_and_each_has_its_own_folder_and_environment(
         assert (forked.returncode, forked.stdout, forked.stderr) == (real.returncode, real.stdout, real.stderr)
 
 
-@pytest.mark.slow
 def test_one_that_takes_longer_is_killed_and_the_next_runs(prepared: PreparedCommand, tmp_path: Path) -> None:
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "STEPWELL_HOME": str(tmp_path / "home")}
     with pytest.raises(subprocess.TimeoutExpired):

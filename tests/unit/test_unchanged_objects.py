@@ -311,6 +311,7 @@ def test_changes_are_seen_by_a_process_with_one_thread_and_memory_that_is_gone_i
     in_a_child(look)
 
 
+@pytest.mark.slow
 def test_changes_are_seen_where_there_are_threads_and_memory_that_is_gone_is_not_read() -> None:
     def look() -> None:
         end = threading.Event()
