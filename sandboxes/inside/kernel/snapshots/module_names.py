@@ -6,7 +6,6 @@ import importlib.util
 import operator
 import os
 import re
-import sys
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -74,18 +73,3 @@ def _wrapped(value: Any) -> Any:
 def find(module: str, path: str) -> Any:
     """What is there."""
     return operator.attrgetter(path)(importlib.import_module(module))
-
-
-def reduce_what_made_it(_pickler: Any, value: Any) -> Any:
-    """The specification of a module, or what has loaded it: that of the module."""
-    label: Any = value.name
-    module = sys.modules.get(label)
-    for name in ("__spec__", "__loader__"):
-        if issubclass(type(module), ModuleType) and vars(module).get(name) is value:
-            return what_made_it, (label, name)
-    return NotImplemented
-
-
-def what_made_it(module: str, name: str) -> Any:
-    """The specification of a module, or what has loaded it."""
-    return vars(importlib.import_module(module))[name]

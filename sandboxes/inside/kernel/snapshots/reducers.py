@@ -143,7 +143,7 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("numpy", "busdaycalendar", arrays.reduce_calendar),
     ("numpy.lib.npyio", "NpzFile", arrays.reduce_archive),
     ("PIL.ImageDraw", "ImageDraw", pictures.reduce_drawing),
-    *(("importlib.machinery", kind, module_names.reduce_what_made_it) for kind in ("ModuleSpec", "SourceFileLoader")),
+    *(("importlib.machinery", kind, namespaces.reduce_what_made_it) for kind in ("ModuleSpec", "SourceFileLoader")),
     ("numpy", "void", arrays.reduce_record),
     ("numpy", "record", arrays.reduce_record),
     ("pandas._libs.internals", "BlockValuesRefs", tables.reduce_refs),
