@@ -14,6 +14,7 @@ from pickle import PicklingError
 from types import ModuleType
 from typing import Any, ClassVar
 
+from .identities import attributes_of
 from .identity import find_sentinel
 from .namespaces import is_made
 from .singletons import CurrentSession, is_of_session
@@ -41,18 +42,14 @@ def _find(variable: Any, *, deep: bool) -> tuple[str, str] | None:
         if type(space) is not dict or module is CurrentSession.main or is_made(module):
             continue
         for key, value in list(space.items()):
-            within = _key_in(_attributes(value), variable) if deep else ""
+            within = _key_in(_within(value), variable) if deep else ""
             if (value is variable or within) and not is_of_session(space.get("__file__")):
                 return name, f"{key}.{within}" if within else key
     return None
 
 
-def _attributes(value: Any) -> dict[str, Any]:
-    kind: Any = type(value)
-    if not kind.__dictoffset__ or issubclass(kind, type | ModuleType):
-        return {}
-    found = object.__getattribute__(value, "__dict__")
-    return found if type(found) is dict else {}
+def _within(value: Any) -> dict[str, Any]:
+    return (not issubclass(type(value), type | ModuleType) and attributes_of(value)) or {}
 
 
 def _key_in(space: dict[str, Any], value: Any) -> str:
@@ -65,7 +62,7 @@ def find_variable(module: str, path: str) -> Any:
 
 
 OF_DECIMAL = "decimal_context"
-KEPT_OTHERWISE = frozenset({"numpy", "structlog", "decimal", "_decimal"})
+KEPT_OTHERWISE = frozenset({"numpy", "structlog"})
 """Packages whose settings in variables of a context are kept as such."""
 
 

@@ -123,7 +123,7 @@ def _held(value: Any, users: dict[type, bool]) -> list[Any] | None:
         known = users[kind] = not issubclass(kind, type) and is_users(kind)
     if not known:
         return None
-    attributes = _attributes(value)
+    attributes = attributes_of(value)
     return [*_items(value), *(attributes or {}).values(), *(one for _, one in _slots(value))]
 
 
@@ -146,7 +146,8 @@ def _items(value: Any) -> list[Any]:
     return [] if base is None else list(base.__iter__(value))
 
 
-def _attributes(value: Any) -> dict[str, Any] | None:
+def attributes_of(value: Any) -> dict[str, Any] | None:
+    """The attributes of an object, without its own code being asked."""
     if not type(value).__dictoffset__:
         return None
     found = object.__getattribute__(value, "__dict__")
@@ -184,7 +185,7 @@ def renumber(wanted: list[Recipe]) -> None:
         _renumber_items(value, kind, new)
         if kind in DICTS or kind in WEAK or kind in SEQUENCES or kind is set:
             continue
-        if (attributes := _attributes(value)) is not None:
+        if (attributes := attributes_of(value)) is not None:
             _renumber_dict(attributes, new)
         for slot, one in list(_slots(value)):
             if (changed := new(one)) is not one:
