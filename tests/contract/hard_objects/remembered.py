@@ -151,22 +151,35 @@ SESSIONS = {
         flags.allows_duplicate_labels = True ;; frame.flags.allows_duplicate_labels, frame.rename(index={"x": "y"}).index.tolist()
         """,
     ),
-    "what made a module, and a module that nothing holds any more": session(
+    "a module that nothing holds any more, classes that a reload made anew, placeholders that are named tuples, flags in a frame": session(
         """
-        import gc, importlib.util, json, pathlib, weakref
-        pathlib.Path("svc").mkdir(); _ = pathlib.Path("svc/__init__.py").write_text("x = 1\\n")
+        import gc, importlib, importlib.util, pathlib, weakref
+        import bidict, pandas as pd
+        from PIL import Image
         _ = pathlib.Path("upper.py").write_text("calls = []\\ndef run(text):\\n    calls.append(text)\\n    return text.upper()\\n")
-        import svc
-        spec, loader, of_json = svc.__spec__, svc.__loader__, json.__spec__
+        _ = pathlib.Path("base.py").write_text("class Base: pass\\n"); _ = pathlib.Path("plug.py").write_text("from base import Base\\nclass K(Base): pass\\n")
+        _ = pathlib.Path("geo.py").write_text("from typing import NamedTuple\\nclass Point(NamedTuple):\\n    x: int\\n    y: int\\nORIGIN = Point(0, 0)\\n")
         other = importlib.util.spec_from_file_location("other", "upper.py"); twin = importlib.util.module_from_spec(other); other.loader.exec_module(twin)
-        run = twin.run; by_name = weakref.WeakValueDictionary({"twin": twin}); kept = {"spec": spec}
+        run = twin.run; by_name = weakref.WeakValueDictionary({"twin": twin})
+        import base, plug, geo, upper
+        k = plug.K(); spec = upper.__spec__; about = {"spec": spec, "n": 5}
+        pathlib.Path("gone.py").write_text("def run(t): return t.upper()\\n"); import gone; pathlib.Path("gone.py").unlink()
+        geo.ORIGIN = origin = geo.Point(5, 5)
+        bidict.BidictBase.on_dup = bidict.OnDup(bidict.RAISE, bidict.RAISE); both = bidict.bidict({1: 2})
+        df = pd.DataFrame({"a": [1, 2]}); df.attrs["flags"] = df.flags; df.flags.tag = 3; flags = df.flags
+        plain = Image.new("RGB", (2, 2)); bits = Image.new("1", (3, 3)); bits.putpixel((1, 1), 1); info = bits.info
+        # %%
+        importlib.reload(plug); k = plug.K()
         """,
         """
-        spec is svc.__spec__, loader is svc.__loader__, spec.loader is loader, of_json is json.__spec__, kept["spec"] is spec
-        other.name, other is twin.__spec__, twin.__spec__.loader is other.loader, spec.origin.endswith("svc/__init__.py")
-        run("a"), twin.calls, list(by_name), by_name["twin"] is twin
-        spec = loader = None ;; kept["spec"] is svc.__spec__
+        run("a"), twin.calls, list(by_name), by_name["twin"] is twin, other.name
         del twin; _ = gc.collect() ;; len(by_name), run("b")
+        _ = gc.collect() ;; len(base.Base.__subclasses__()), type(k) is plug.K
+        about["n"], about["spec"].origin.endswith("upper.py"), gone.__spec__.origin.endswith("gone.py"), gone.__loader__ is not None, gone.run("x")
+        origin, geo.ORIGIN is origin, both.on_dup
+        both[1] = 7
+        flags.tag, flags is df.attrs["flags"], df.attrs["flags"].allows_duplicate_labels, df.a.tolist()
+        hasattr(plain, "fp"), bits.info is info, bits.getpixel((1, 1))
         """,
     ),
 }

@@ -414,6 +414,11 @@ def reduce_plain(_pickler: Any, value: Any) -> Any:
     return value.__reduce_ex__(5)
 
 
+def reduce_complex(_pickler: Any, value: Any) -> Any:
+    """The same of a complex number, of which there may be many."""
+    return complex, (value.real, value.imag)
+
+
 def reduce_descriptor(_pickler: Any, descriptor: Any) -> Any:
     """What gives an attribute its value: asked of its class by name, that of `__dict__` gives something else."""
     return find_descriptor, (descriptor.__objclass__, descriptor.__name__)

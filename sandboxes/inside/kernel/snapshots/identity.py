@@ -95,7 +95,7 @@ def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
     if not isinstance(module, ModuleType) or kind.__module__ in ("__main__", "builtins"):
         return None
     names = {}
-    if can_be_bare(kind):
+    if can_be_bare(kind) and not kind.__itemsize__ and not issubclass(kind, tuple | int | float):
         names = _places([kind.__module__], lambda value: type(value) is kind and not _says_more(value))
         names = {**_in_classes(kind, vars(module)), **names}
     names = {**_unique(kind), **names}
@@ -119,6 +119,8 @@ _known: dict[type, tuple[int, dict[int, tuple[str, str]]]] = {}
 
 def _in_classes(kind: Any, space: dict[str, Any]) -> dict[int, tuple[str, str]]:
     """The objects of a library's class that classes of its module have, as pyparsing for what did not match."""
+    if is_users(kind):
+        return {}
     known = _in_known.get(kind)
     if known is None or known[0] != len(space):
         module = kind.__module__
@@ -126,7 +128,7 @@ def _in_classes(kind: Any, space: dict[str, Any]) -> dict[int, tuple[str, str]]:
         places = {
             id(value): (module, f"{name}.{attribute}")
             for name, one in classes
-            if not is_users(kind) and type.__getattribute__(one, "__dict__").get("__module__") == module
+            if type.__getattribute__(one, "__dict__").get("__module__") == module
             for attribute, value in list(type.__getattribute__(one, "__dict__").items())
             if type(value) is kind and not _says_more(value)
         }
@@ -142,7 +144,9 @@ def _at(module: str, name: str) -> Any:
     """What a variable of a module, or an attribute of a class there, is just now."""
     first, _, attribute = name.partition(".")
     found = vars(sys.modules.get(module, object)).get(first)
-    return getattr(found, attribute, None) if attribute else found
+    if not attribute:
+        return found
+    return type.__getattribute__(found, "__dict__").get(attribute) if issubclass(type(found), type) else None
 
 
 def _unique(kind: Any) -> dict[int, tuple[str, str]]:
@@ -210,13 +214,10 @@ def find_sentinel(module: str, name: str, kind: str = "") -> Any:
         kind: The class that its value had. A cell may have put it there in the place of another one, or of none: then
             one is made, since all of them are the same but for that.
     """
-    library: Any = importlib.import_module(module)
-    first, _, attribute = name.partition(".")
-    owner, name = (getattr(library, first, None), attribute) if attribute else (library, name)
-    found = getattr(owner, name, None)
+    owner: Any = importlib.import_module(module)
+    found = _at(module, name) if "." in name else getattr(owner, name, None)
     if not kind or type(found).__qualname__ == kind:
-        return getattr(owner, name)
-    owner = library
+        return found if "." in name else getattr(owner, name)
     for part in kind.split("."):
         owner = getattr(owner, part)
     return object.__new__(owner)

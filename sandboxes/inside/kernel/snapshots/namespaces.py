@@ -3,7 +3,6 @@
 import builtins
 import functools
 import gc
-import importlib
 import os
 import sys
 import weakref
@@ -210,19 +209,3 @@ def make_function(code: Any, space: Any, name: str, closure: Any, own: Any = Non
         return FunctionType(code, variables, name, None, closure)
     finally:
         del variables["__builtins__"]  # it comes with the others, in its place
-
-
-def reduce_what_made_it(_pickler: Any, value: Any) -> Any:
-    """The specification of a module that `import` finds, or what has loaded it: that of the module."""
-    label: Any = value.name
-    module = sys.modules.get(label)
-    if issubclass(type(module), ModuleType) and not is_made(module):
-        for name in ("__spec__", "__loader__"):
-            if vars(module).get(name) is value:
-                return what_made_it, (label, name)
-    return NotImplemented
-
-
-def what_made_it(module: str, name: str) -> Any:
-    """The specification of a module, or what has loaded it."""
-    return vars(importlib.import_module(module))[name]

@@ -22,8 +22,9 @@ def reduce_picture(pickler: Any, picture: Any) -> Any:
         if memory is None:
             kept = _kept(picture) | ({"_readonly": 1} if space.get("_readonly") else {})
             if (pixels := _bits(picture)) is not None:
-                return make_bits, (space["_size"], pixels), (dict(picture.info), kept), None, None, fill
-            closed = {"fp": None} if space.get("fp", file) is None else {}
+                known = {**kept, "info": picture.info}
+                return make_bits, (space["_size"], *pixels), (dict(picture.info), known), None, None, fill
+            closed = {"fp": None} if "fp" in space and space["fp"] is None else {}
             return with_hung(picture.__reduce_ex__(5), kept | closed)
         known = {"palette": space.get("palette"), **_kept(picture)}
         return make_mapped, (*memory, space["_mode"], space["_size"]), (dict(picture.info), known), None, None, fill
@@ -34,25 +35,31 @@ def reduce_picture(pickler: Any, picture: Any) -> Any:
     return open_picture, arguments, (dict(picture.info), _kept(picture) | how), None, None, fill
 
 
-def _bits(picture: Any) -> bytes | None:
-    """The pixels of a picture in black and white, if white is not 255: as bits they would be that."""
+def _bits(picture: Any) -> tuple[bytes, int] | None:
+    """The pixels of a picture in black and white, if white is not 255, which it would be as bits.
+
+    Returns:
+        The bits and what white is, or the pixels and 0 where it is several values; None for all other pictures.
+    """
     if picture.mode != "1" or type(picture) is not importlib.import_module("PIL.Image").Image:
         return None
     others = [value for value, count in enumerate(picture.histogram()) if value and count]
     if others in ([], [WHITE]):
         return None
     if len(others) > 1:
-        return bytes(picture.im)
-    pixels: bytes = picture.convert("L").tobytes()
-    return pixels.translate(bytes(WHITE) + bytes(others))
+        return picture.point(range(256), "L").tobytes(), 0
+    return picture.tobytes(), others[0]
 
 
 WHITE = 255
 
 
-def make_bits(size: Any, pixels: bytes) -> Any:
-    """A picture in black and white of its pixels, a byte each."""
-    picture = importlib.import_module("PIL.Image").new("1", size)
+def make_bits(size: Any, pixels: bytes, white: int) -> Any:
+    """A picture in black and white of its bits, or of its pixels."""
+    library = importlib.import_module("PIL.Image")
+    picture = library.new("1", size)
+    if white:
+        pixels = library.frombytes("1", size, pixels).convert("L").tobytes().translate(bytes(WHITE) + bytes([white]))
     picture.im.putdata(pixels)
     return picture
 

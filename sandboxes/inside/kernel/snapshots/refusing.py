@@ -59,7 +59,7 @@ def reduce_memoryview(pickler: Any, view: Any) -> Any:
     return make_memoryview, (content, 0, size, view.format, view.shape, *more)
 
 
-MANY = 1 << 16
+MANY = 1 << 10
 
 
 def _is_whole(view: memoryview, memory: memoryview) -> bool:

@@ -5,8 +5,10 @@ import sys
 from pickle import PicklingError
 from typing import Any
 
+from . import instances
+
 # Snapshots of earlier versions have these two names at this place.
-from .attributes import with_hung
+from .attributes import reducer_for, with_hung
 from .drawing import make_callbacks as make_callbacks
 from .drawing import set_callbacks as set_callbacks
 from .identity import find_sentinel
@@ -71,14 +73,22 @@ def reduce_frame(pickler: Any, frame: Any) -> Any:
 
 
 def reduce_flags(pickler: Any, flags: Any) -> Any:
-    """The flags of a frame or a series, which has them."""
+    """The flags of a frame or a series, which has them, and what hangs on them."""
     frame = flags._obj()
-    return (flags_of, (frame,)) if frame is not None and vars(frame).get("_flags") is flags else NotImplemented
+    if frame is None or vars(frame).get("_flags") is not flags:
+        usual = reducer_for(type(flags)) or instances.reducer_of_held(type(flags))
+        return NotImplemented if usual is None else usual(pickler, flags)
+    more = {name: one for name, one in vars(flags).items() if name not in OF_FLAGS}
+    return flags_of, (frame, flags.allows_duplicate_labels), more or None
 
 
-def flags_of(frame: Any) -> Any:
-    """Those of a frame or a series."""
-    return frame.flags
+OF_FLAGS = frozenset({"_obj", "_allows_duplicate_labels"})
+
+
+def flags_of(frame: Any, allowed: bool) -> Any:
+    """Those of a frame or a series; it has none yet where they are also among what hangs on it."""
+    found = vars(frame).get("_flags")
+    return sys.modules["pandas"].Flags(frame, allows_duplicate_labels=allowed) if found is None else found
 
 
 def _hung(value: Any, own: frozenset[str]) -> dict[str, Any]:
