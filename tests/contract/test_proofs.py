@@ -114,6 +114,7 @@ def folder_of(sandbox: Sandbox) -> Path:
     return sandbox.folder.parent
 
 
+@pytest.mark.slow
 async def test_the_session_goes_on_meanwhile(tmp_path: Path, sandboxes: Sandboxes) -> None:
     sandbox = await sandboxes.open("local", "thread")
     taken = await kept(sandbox, ORDINARY)

@@ -75,6 +75,7 @@ async def test_the_environment_and_the_search_path_only_as_far_as_cells_changed_
     )
 
 
+@pytest.mark.slow
 async def test_modules_come_back_under_their_names(steps: Steps) -> None:
     await steps.run("""
         import numpy as np, xml.dom.minidom as dom, sklearn, os.path as p
@@ -183,6 +184,7 @@ async def test_functions_that_python_itself_calls_may_be_replaced(steps: Steps, 
 BUILTINS = sorted(vars(builtins).keys() - {"_"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", ["local"], indirect=True)
 async def test_every_name_in_builtins_may_be_replaced(steps: Steps) -> None:
     """One by one and then all of them by what raises: cells run, show values and wait, and the session is kept."""

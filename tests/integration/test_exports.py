@@ -100,6 +100,7 @@ def by_kind(said: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
     return [sorted(of_cell, key=sorted) for of_cell in said]
 
 
+@pytest.mark.slow
 async def test_the_notebook_runs_beside_its_inputs_and_gives_the_same_outputs(
     thread: str, settings: Settings, tmp_path: Path
 ) -> None:

@@ -140,6 +140,7 @@ def desk(folder: Path, tmp_path: Path) -> Desk:
     return Desk(folder, tmp_path / "home")
 
 
+@pytest.mark.slow
 def test_the_command_imports_and_says_what_failed(desk: Desk) -> None:
     done = desk.command("import", "sales_with_pandas.ipynb", "sales.csv")
     assert done.returncode == 0, done.stderr

@@ -206,6 +206,7 @@ async def paused_after(run: Run, events: int) -> list[Event]:
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 async def test_a_run_that_is_paused_after_each_of_its_events_comes_to_the_same_end(settings: Settings) -> None:
     cells = [Call("run_python", purpose=f"append {n}", step=1, code=APPEND.format(n)) for n in (1, 2)]

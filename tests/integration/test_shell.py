@@ -95,14 +95,8 @@ def test_a_prompt_of_several_lines_that_ctrl_c_interrupts_and_ctrl_d_leaves(fini
     assert "mine + 1" in (finished.desk.home / "shell_history").read_text()
 
 
-@pytest.mark.parametrize(
-    "number",
-    [
-        signal.SIGTERM,
-        pytest.param(signal.SIGHUP, marks=pytest.mark.slow),
-        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_shell_that_is_ended_leaves_nothing_behind(number: signal.Signals, finished: FinishedThread) -> None:
     process = subprocess.Popen(
         [*COMMAND, "shell", "last@2"],

@@ -303,6 +303,7 @@ def is_there(filling: int) -> bool:
     return object_memory.reader().is_readable(np.array([(filling + FILLING // 2) // mmap.PAGESIZE]))  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_changes_are_seen_by_a_process_with_one_thread_and_memory_that_is_gone_is_not_read() -> None:
     def look() -> None:
         assert threads() == 1
