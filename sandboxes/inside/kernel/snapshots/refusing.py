@@ -60,6 +60,7 @@ def reduce_memoryview(pickler: Any, view: Any) -> Any:
 
 
 MANY = 1 << 10
+"""Bytes that a view keeps whole, however few of them it shows."""
 
 
 def _is_whole(view: memoryview, memory: memoryview) -> bool:
