@@ -98,7 +98,6 @@ async def test_a_certificate_that_is_named_is_trusted(settings: Settings, author
         assert done.stdout.startswith("It was reached."), done.stderr
 
 
-@pytest.mark.slow
 async def test_a_certificate_that_the_system_trusts_is_trusted(
     settings: Settings, authority: Path, tmp_path: Path
 ) -> None:

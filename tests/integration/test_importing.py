@@ -156,7 +156,7 @@ def test_the_command_imports_and_says_what_failed(desk: Desk) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_an_import_that_was_stopped_goes_on_where_it_was(number: signal.Signals, desk: Desk) -> None:
     slow = "import pathlib, time\nwith open('outputs/log.txt', 'a') as log: log.write('{0} ')\n"
     codes = [slow.format(one) + ("time.sleep(1.5)" if one == 2 else "") for one in range(5)]

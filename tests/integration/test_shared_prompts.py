@@ -36,7 +36,7 @@ def shared(one: str, other: str) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("back_to", [pytest.param(None, marks=pytest.mark.slow), 4])
+@pytest.mark.parametrize("back_to", [None, 4])
 async def test_twelve_cells_a_review_and_a_second_turn(settings: Settings, tmp_path: Path, back_to: int | None) -> None:
     replies: list[Scripted] = []
     for number in range(1, CELLS + 1):

@@ -59,7 +59,6 @@ async def test_a_run_that_is_rolled_back_has_never_been(every: int, made: list[M
         assert await history.described() == before
 
 
-@pytest.mark.slow
 @slowly
 @given(every=frequencies, made=histories, more=some.lists(moves, min_size=1, max_size=2))
 async def test_a_thread_goes_on_after_pruning_as_it_would_have_without(
