@@ -1,4 +1,4 @@
-"""Which names the file of a module of the workspace gives, and where in a module a function is found by them."""
+"""Which names the file of a module of the workspace gives, and where in modules functions and classes are found."""
 
 import functools
 import importlib
@@ -6,6 +6,7 @@ import importlib.util
 import operator
 import os
 import re
+import sys
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -73,3 +74,21 @@ def _wrapped(value: Any) -> Any:
 def find(module: str, path: str) -> Any:
     """What is there."""
     return operator.attrgetter(path)(importlib.import_module(module))
+
+
+def find_moved(module: str, name: str) -> type | None:
+    """A class that another version of its library has in another of its modules, if only one there is called so.
+
+    pandas 3 calls the list of an index's levels `pandas.api.typing.FrozenList`, and earlier ones do not.
+    """
+    library, found = module.partition(".")[0], dict[int, type]()
+    for at, part in list(sys.modules.items()):
+        value: Any = vars(part).get(name) if at.partition(".")[0] == library and type(part) is ModuleType else None
+        if (
+            issubclass(type(value), type)
+            and value.__qualname__ == name
+            and value.__module__.partition(".")[0] == library
+            and not is_of_session(getattr(part, "__file__", None))
+        ):
+            found[id(value)] = value
+    return next(iter(found.values())) if len(found) == 1 else None

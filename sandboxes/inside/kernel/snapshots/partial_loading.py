@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from . import singletons
 from .classes import is_users
 from .identity import LoadedNans
+from .module_names import find_moved
 from .namespaces import is_made
 from .singletons import CurrentSession
 from .units import reason_of
@@ -90,7 +91,8 @@ class _PartialUnpickler(SLOW):  # type: ignore[misc]
                 raise pickle.UnpicklingError(f"__main__.{name} is named but not kept")
             return super().find_class(module, name)
         except Exception as error:
-            return BrokenPlaceholder(reason_of(error))
+            moved = find_moved(module, name) if isinstance(error, AttributeError | ImportError) else None
+            return BrokenPlaceholder(reason_of(error)) if moved is None else moved
 
     def make(self, function: Any, arguments: Any, options: Any) -> Any:
         """Call something that makes or fills an object."""

@@ -21,6 +21,7 @@ from . import (
 from .identity import WRITTEN, LoadedNans, WrittenNans
 from .manifest import Place
 from .memo_table import MemoTable
+from .module_names import find_moved
 from .reducers import Reducers, reduce_named
 from .singletons import CurrentSession
 from .vendored import cloudpickle
@@ -236,4 +237,9 @@ class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if module == "__main__":
             raise pickle.UnpicklingError(f"__main__.{name} is named but not kept")
-        return super().find_class(module, name)
+        try:
+            return super().find_class(module, name)
+        except (AttributeError, ImportError):
+            if (moved := find_moved(module, name)) is None:
+                raise
+            return moved
