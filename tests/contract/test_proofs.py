@@ -253,12 +253,11 @@ async def test_what_a_killed_process_left_of_a_trial_is_removed(tmp_path: Path, 
 
 
 SLOW = """
-import copyreg
+import copyreg, string
 def _wait():
     while True: pass
-class Slow: pass
-copyreg.pickle(Slow, lambda one: (_wait, ()))
-x = Slow()
+copyreg.pickle(string.Template, lambda one: (_wait, ()))
+x = string.Template("x")
 """
 """Whoever loads this never ends."""
 

@@ -252,7 +252,8 @@ async def test_a_blob_that_is_named_from_two_folders_is_given_once(steps: Steps,
 async def test_code_that_dies_while_it_is_pickled_leaves_no_snapshot(steps: Steps) -> None:
     await steps.run("""
         import copyreg, os
-        class Dies: pass
+        class Dies:
+            def __init__(self): self.left_out = (one for one in "")  # so that the class is asked
         copyreg.pickle(Dies, lambda one: os._exit(7))
         big = list(range(100_000)); dies = Dies()
     """)

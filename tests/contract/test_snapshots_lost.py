@@ -17,20 +17,19 @@ REASONS = {
     "pipe": ("os.fdopen(os.pipe()[0])", "an open file without a path"),
     "frame": ("sys._getframe()", "frame"),
     "busy": ("transaction()", "transaction"),
-    "angry": ("Angry()", "RuntimeError: never"),
+    "angry": ("string.Template('x')", "RuntimeError: never"),
     "rows": ("csv.reader('a' for _ in range(3))", "generator"),
 }
 
 
 async def test_every_kind_is_named_with_type_and_reason(steps: Steps) -> None:
     await steps.run("""
-        import concurrent.futures, copyreg, csv, os, socket, sqlite3, subprocess, sys, threading, weakref
+        import concurrent.futures, copyreg, csv, os, socket, sqlite3, string, subprocess, sys, threading, weakref
         class Keep:
             def go(self): pass
         kept = Keep()
-        class Angry: pass
         def angry(one): raise RuntimeError("never")
-        copyreg.pickle(Angry, angry)
+        copyreg.pickle(string.Template, angry)
         def held_lock():
             lock = threading.Lock(); lock.acquire(); return lock
         def transaction():
@@ -83,7 +82,9 @@ async def test_what_was_lost_can_be_kept_once_it_is_mended(steps: Steps) -> None
 async def test_what_looks_for_itself_by_name_is_lost_and_not_wrong(steps: Steps) -> None:
     await steps.run("""
         import copyreg
-        class Single: pass
+        class Asked:
+            def __init__(self): self.left_out = (one for one in "")  # so that classes are asked
+        class Single(Asked): pass
         copyreg.pickle(Single, lambda one: "single")
         single = Single()
     """)
@@ -93,8 +94,10 @@ async def test_what_looks_for_itself_by_name_is_lost_and_not_wrong(steps: Steps)
 async def test_what_pickling_prints_or_raises_stays_out_of_the_cells(steps: Steps) -> None:
     await steps.run("""
         import copyreg, sys, warnings
-        class Loud: pass
-        class Leaves: pass
+        class Asked:
+            def __init__(self): self.left_out = (one for one in "")  # so that classes are asked
+        class Loud(Asked): pass
+        class Leaves(Asked): pass
         def loudly(one): print("loud"); warnings.warn("loud"); return Loud, ()
         copyreg.pickle(Loud, loudly); copyreg.pickle(Leaves, lambda one: sys.exit(3))
         loud = Loud()
@@ -110,7 +113,9 @@ async def test_what_pickling_prints_or_raises_stays_out_of_the_cells(steps: Step
 async def test_a_variable_that_cannot_be_loaded_is_lost_alone(steps: Steps) -> None:
     await steps.run("""
         import copyreg
-        class Breaks: pass
+        class Asked:
+            def __init__(self): self.left_out = (one for one in "")  # so that classes are asked
+        class Breaks(Asked): pass
         copyreg.pickle(Breaks, lambda one: (int, ("no number",)))
         breaks, fine = Breaks(), {"a": 1}
     """)
@@ -122,8 +127,10 @@ async def test_a_variable_that_cannot_be_loaded_is_lost_alone(steps: Steps) -> N
 async def test_what_cannot_be_loaded_costs_nothing_that_it_shares_things_with(steps: Steps) -> None:
     await steps.run("""
         import copyreg, numpy as np, pandas as pd
-        class Breaks: pass
-        class Sets:
+        class Asked:
+            def __init__(self): self.left_out = (one for one in "")  # so that classes are asked
+        class Breaks(Asked): pass
+        class Sets(Asked):
             def __setstate__(self, state): raise KeyError("never")
         copyreg.pickle(Breaks, lambda one: (int, ("no number",)))
         copyreg.pickle(Sets, lambda one: (Sets, (), {"x": shared}))
@@ -209,7 +216,9 @@ async def test_long_chains_of_objects_come_back(steps: Steps) -> None:
 async def test_what_has_no_end_is_lost_and_does_not_end_the_session(steps: Steps) -> None:
     await steps.run("""
         import copyreg
-        class Endless: pass
+        class Asked:
+            def __init__(self): self.left_out = (one for one in "")  # so that classes are asked
+        class Endless(Asked): pass
         copyreg.pickle(Endless, lambda one: (Endless, (Endless(),)))
         endless, fine = Endless(), 1
     """)
@@ -259,7 +268,9 @@ async def test_an_object_that_answers_with_errors_costs_only_what_cannot_be_load
         import copyreg
         class Odd:
             def __getattr__(self, name): raise RuntimeError("no " + name)
-        class Angry: pass
+        class Asked:
+            def __init__(self): self.left_out = (one for one in "")  # so that classes are asked
+        class Angry(Asked): pass
         def fail(): raise ValueError("never")
         copyreg.pickle(Angry, lambda one: (fail, ()))
         odd = Odd(); shared = [odd]; bad = {"s": shared, "a": Angry()}; good = {"s": shared}

@@ -37,7 +37,7 @@ from tests.states import make_cell
 DETACHED = """
 import copyreg
 class Bus:
-    def __init__(self): self.handlers = []
+    def __init__(self): self.handlers, self.left_out = [], (one for one in "")  # so that the class is asked
 copyreg.pickle(Bus, lambda one: (object.__new__, (Bus,)))
 bus = Bus(); bus.handlers.append(lambda event: event)
 """

@@ -182,4 +182,103 @@ SESSIONS = {
         hasattr(plain, "fp"), bits.info is info, bits.getpixel((1, 1))
         """,
     ),
+    "what is given when it is asked for again: codecs, axes that are shared, lexers, charsets, ends of names": session(
+        """
+        import codecs, weakref, enum, os
+        from email import charset
+        import matplotlib.pyplot as plt
+        from PIL import Image
+        from pygments import highlight, lexers, formatters
+        import numpy.polynomial as npp
+        def turned(text, errors="strict"):
+            return text[::-1].encode(), len(text)
+        codecs.register(lambda name: codecs.CodecInfo(turned, None, name="turned") if name == "turned" else None)
+        info, utf8 = codecs.lookup("turned"), codecs.lookup("utf-8")
+        charset.add_charset("koi8-r", charset.SHORTEST, charset.QP, "utf-8")
+        charset.add_alias("kyrillisch", "koi8-r")
+        fig, (ax, other) = plt.subplots(1, 2, sharex=True)
+        shared, twin = ax.get_shared_x_axes(), ax.twinx()
+        lexer = lexers.get_lexer_by_name("python", stripall=True)
+        html = formatters.HtmlFormatter(nowrap=True)
+        Image.register_extension("PNG", ".scan")
+        npp.set_default_printstyle("ascii")
+        class Node: pass
+        node, gone = Node(), []
+        def dead(ref): gone.append(ref is watched)
+        watched = weakref.ref(node, dead)
+        proxy = weakref.proxy(node, gone.append)
+        class Own(weakref.ref): pass
+        own = Own(node, gone.append)
+        class Color(enum.Enum):
+            RED = "r"
+            GREEN = "g"
+        Color._value2member_map_["rot"] = Color.RED
+        class Flags(enum.Flag):
+            A = 1
+            B = 2
+        both = Flags.A | Flags.B
+        memory = bytearray(range(16))
+        picture = Image.frombuffer("L", (4, 4), memory, "raw", "L", 0, 1)
+        picture.readonly = 0
+        """,
+        """
+        codecs.lookup("utf-8") is utf8, "abc".encode("turned"), info.name
+        charset.Charset("kyrillisch").body_encoding == charset.QP, charset.Charset("koi8-r").output_charset
+        shared.joined(ax, other), twin in ax._twinned_axes.get_siblings(ax), shared.joined(ax, twin)
+        other.set_xlim(2, 5) ;; tuple(map(float, ax.get_xlim()))
+        highlight("if x: pass", lexer, html), lexer.stripall
+        Image.registered_extensions().get(".scan"), Image.registered_extensions().get(".jpg")
+        str(npp.Polynomial([1, 2, 3]))
+        watched.__callback__ is dead, own.__callback__ == gone.append, watched() is node
+        Color("rot") is Color.RED, Color("g"), list(Color), both, Flags(3) is both
+        memory[0] = 77 ;; picture.getpixel((0, 0)), picture.readonly
+        picture.putpixel((1, 0), 9) ;; memory[1]
+        del node ;; len(gone), gone.count(True), own in gone
+        """,
+    ),
+    "objects for whose classes cells have registered with copyreg what is kept of them": session(
+        """
+        import copyreg, decimal, enum, pickle
+        from collections import OrderedDict
+        import numpy as np
+        class Edge:
+            def __init__(self, u): self.u, self.hits = u, [0]
+        class Rows(dict): pass
+        class Twice(list):
+            def append(self, one): list.append(self, one * 2)
+        class Ordered(OrderedDict): pass
+        class Slotted:
+            __slots__ = ("a", "b")
+        class Number(int): pass
+        class Asked:
+            def __init__(self): self.left_out, self.n = (one for one in "ab"), 1
+        class Sealed:
+            def __init__(self, x): object.__setattr__(self, "x", x)
+            def __setattr__(self, *_): raise TypeError("sealed")
+        class Matrix(np.ndarray): pass
+        class Wrong(Exception):
+            def __init__(self, a, b): super().__init__(a); self.b = b
+        class Amount(decimal.Decimal): pass
+        copyreg.pickle(Edge, lambda one: (Edge, (one.u[::-1],)))
+        for kind in (Rows, Twice, Ordered, Slotted, Number, Asked, Amount):
+            copyreg.pickle(kind, lambda one: (type(one), ()))
+        copyreg.pickle(Sealed, lambda one: (Sealed, (0,)))
+        copyreg.pickle(Matrix, lambda one: (np.zeros, (1,)))
+        copyreg.pickle(Wrong, lambda one: (Wrong, ("no", 0)))
+        # %%
+        edge, rows, twice, ordered = Edge("AB"), Rows(a=1), Twice([1]), Ordered(z=1, a=2)
+        edge.hits.append(3); rows.edge = edge; twice.append(4)
+        slotted, number, asked, sealed = Slotted(), Number(5), Asked(), Sealed([1])
+        slotted.a, number.y = [edge], 2
+        matrix, wrong, amount = np.arange(3).view(Matrix), Wrong("yes", [1]), Amount("3.1")
+        amount.unit = "EUR"
+        """,
+        """
+        edge.u, edge.hits, slotted.a[0] is edge, rows.edge is edge, rows
+        twice, ordered, number, number.y, sealed.x, asked.n
+        twice.append(2) ;; twice
+        matrix, type(matrix).__name__, wrong.args, wrong.b, amount, amount.unit
+        pickle.loads(pickle.dumps(edge)).u, pickle.loads(pickle.dumps(rows)), copyreg.dispatch_table[Edge](edge)[1]
+        """,
+    ),
 }

@@ -27,7 +27,9 @@ MAKING = ("__new__", "__init__")
 
 def drops_them(kind: type) -> bool:
     """Whether a class is a cell's, and how it is taken apart is inherited from one that is not."""
-    if not is_users(kind) or issubclass(kind, type | enum.Enum) or kind in copyreg.dispatch_table:
+    if not is_users(kind) or issubclass(kind, type | enum.Enum):
+        return False
+    if kind in copyreg.dispatch_table and kind.__module__ != "__main__":
         return False
     return base_of(kind) is not None and (not _says_how(kind) or kind.__module__ == "__main__")
 
@@ -100,7 +102,7 @@ def reduce_whole(pickler: Any, value: Any) -> Any:
     """As its base takes it apart, and with its attributes where that leaves them out."""
     plain: Any = object
     kind: Any = type(value)
-    says = _says_how(kind)
+    says = _says_how(kind) or kind in copyreg.dispatch_table
     if says:
         if kind in pickler.reducers.asked:
             return NotImplemented

@@ -362,29 +362,41 @@ OF_ENUM = frozenset({"_value_", "_name_", "__objclass__", "_sort_order_"})
 
 
 def members_first(kind: Any, state: dict[str, Any]) -> dict[str, Any]:
-    """The attributes of an enumeration, and of its members those that an `__init__` or a cell gave them."""
+    """The attributes of an enumeration, and of its members those that an `__init__` or a cell gave them.
+
+    A cell may also have given a member further values.
+    """
     own = {
         name: {key: value for key, value in getattr(member, "__dict__", {}).items() if key not in OF_ENUM}
         for name, member in kind.__members__.items()
     }
-    if not any(own.values()):
+    values = [
+        (value, member._name_)
+        for value, member in kind._value2member_map_.items()
+        if kind.__members__.get(member._name_) is member and value != member._value_
+    ]
+    if not any(own.values()) and not values:
         return state
-    return {"__module__": Members(kind, own), **{name: state[name] for name in state if name != "__module__"}}
+    return {"__module__": Members(kind, own, values), **{name: state[name] for name in state if name != "__module__"}}
 
 
 class Members:
     """Stands in a stream for the name of the module of an enumeration, and gives the members their attributes."""
 
-    def __init__(self, kind: Any, members: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, kind: Any, members: dict[str, dict[str, Any]], values: list[tuple[Any, str]]) -> None:
         self._kind = kind
         self._members = members
+        self._values = values
 
     def __reduce__(self) -> Any:
-        return add_members, (self._kind, self._kind.__module__, self._members)
+        more = (self._values,) if self._values else ()
+        return add_members, (self._kind, self._kind.__module__, self._members, *more)
 
 
-def add_members(kind: Any, module: str, members: dict[str, dict[str, Any]]) -> str:
-    """Give the members of an enumeration their attributes."""
+def add_members(kind: Any, module: str, members: dict[str, dict[str, Any]], values: Any = ()) -> str:
+    """Give the members of an enumeration their attributes, and further values."""
+    for value, name in values:
+        kind._value2member_map_[value] = kind.__members__[name]
     for name, state in members.items():
         vars(kind.__members__[name]).update(state)
     return module

@@ -26,11 +26,12 @@ def family_of(kind: type) -> type | None:
     if family is None or kind in FAMILIES:
         return None
     others = [name for name in TAKEN_APART if getattr(kind, name, None) is not getattr(family, name, None)]
-    if others and (kind in copyreg.dispatch_table or kind.__module__ != "__main__"):
+    registered = kind in copyreg.dispatch_table
+    if (others or registered) and kind.__module__ != "__main__":
         return None
     if not all(_is_of_cell(kind, name) for name in others):
         return None
-    if others or (is_users(kind) and CurrentSession.asks_for_attributes and kind.__dictoffset__):
+    if others or registered or (is_users(kind) and CurrentSession.asks_for_attributes and kind.__dictoffset__):
         return family
     overridden = any(getattr(kind, name, None) is not getattr(family, name, None) for name in FILLING)
     return family if overridden else None
@@ -47,9 +48,10 @@ def reducer(family: type) -> Callable[[Any, Any], Any]:
     def reduce(pickler: Any, value: Any) -> Any:
         kind: Any = type(value)
         base: Any = family
-        says = any(_is_of_cell(kind, name) for name in (*TAKEN_APART, *STATE))
+        how = kind in copyreg.dispatch_table or any(_is_of_cell(kind, name) for name in TAKEN_APART)
+        says = how or any(_is_of_cell(kind, name) for name in STATE)
         asked = says and kind in pickler.reducers.asked
-        if asked and any(_is_of_cell(kind, name) for name in TAKEN_APART):
+        if asked and how:
             return NotImplemented
         if says and not asked:
             pickler.reducers.not_asked.add(kind)

@@ -52,6 +52,21 @@ def set_callbacks(registry: Any, state: Any) -> None:
     registry.__setstate__(dict(state))
 
 
+def reduce_grouper(_pickler: Any, grouper: Any) -> Any:
+    """Which axes are shared, of all figures, is kept in a class of matplotlib."""
+    of_axes = sys.modules["matplotlib.axes._base"]._AxesBase
+    if grouper is of_axes._twinned_axes:
+        return find_grouper, ("",)
+    name = next((name for name, one in of_axes._shared_axes.items() if one is grouper), None)
+    return NotImplemented if name is None else (find_grouper, (name,))
+
+
+def find_grouper(name: str) -> Any:
+    """Which axes share one of that name, or are twins."""
+    of_axes = importlib.import_module("matplotlib.axes._base")._AxesBase
+    return of_axes._shared_axes[name] if name else of_axes._twinned_axes
+
+
 def reduce_region(_pickler: Any, region: Any) -> Any:
     """What was drawn in a part of a figure, which is kept to draw over it."""
     return make_region, (bytes(memoryview(region)), region.get_extents())

@@ -6,6 +6,7 @@ has no variables.
 """
 
 import _thread
+import copyreg
 import itertools
 import sys
 from collections.abc import Callable
@@ -36,14 +37,15 @@ def reduce_error(pickler: Any, error: Any) -> Any:
     context = (error.__cause__, error.__context__, error.__suppress_context__, error.__traceback__)
     named = {name: found for base, names in NAMED if isinstance(error, base) for name in names
              if (found := getattr(error, name)) is not None}  # fmt: skip
-    said = None if kind is _built_in(kind) else _says_how(kind)
+    registered = kind in copyreg.dispatch_table and is_users(kind)
+    said = None if kind is _built_in(kind) else kind if registered else _says_how(kind)
     filled = content_of(error, tuple(slots_of(kind)))
     plain = context == (None, None, False, None)
     if not (own or named or filled) and plain and (said is None or not is_users(said)):
         return NotImplemented
     cause, before, suppressed, trace = context
     if said is not None and (not is_users(said) or kind in pickler.reducers.asked):
-        made = error.__reduce_ex__(5)
+        made = None if registered else error.__reduce_ex__(5)
         notes = {"__notes__": error.__notes__} if hasattr(error, "__notes__") else {}
         if (plain and not notes) or not isinstance(made, tuple) or len(made) > 3:
             return NotImplemented

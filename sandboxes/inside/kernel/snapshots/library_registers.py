@@ -5,6 +5,7 @@ Each is read as None as long as nobody has changed it.
 
 import functools
 import importlib
+import importlib.util
 import os
 import re
 import sys
@@ -437,6 +438,41 @@ def _set_signals(before: Any) -> None:
         importlib.import_module("blinker.base").default_namespace.setdefault(name, signal)
 
 
+def _charsets() -> Any:
+    """What cells have told `email` of charsets."""
+    library: Any = sys.modules["email.charset"]
+    mine = {
+        name: {key: one for key, one in known.items() if key not in usual or usual[key] != one}
+        for name, usual in _usual_charsets().items()
+        if (known := getattr(library, name)) != usual
+    }
+    return mine if any(mine.values()) else None
+
+
+@functools.cache
+def _usual_charsets() -> dict[str, dict[str, Any]]:
+    """What it knows by itself, which another copy of the module tells."""
+    spec: Any = importlib.util.find_spec("email.charset")
+    fresh = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fresh)
+    return {name: getattr(fresh, name) for name in ("CHARSETS", "ALIASES", "CODEC_MAP")}
+
+
+def _set_charsets(before: Any) -> None:
+    library: Any = importlib.import_module("email.charset")
+    for name, entries in before.items():
+        getattr(library, name).update(entries)
+
+
+def _polynomials() -> Any:
+    kind = sys.modules["numpy.polynomial._polybase"].ABCPolyBase
+    return None if kind._use_unicode else "ascii"
+
+
+def _set_polynomials(before: Any) -> None:
+    importlib.import_module("numpy.polynomial").set_default_printstyle(before)
+
+
 OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "styles of matplotlib": ("matplotlib.style", _styles, _set_styles),
     "sequences of colors of matplotlib": ("matplotlib.colors", _sequences, _set_sequences),
@@ -460,6 +496,8 @@ OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "plots of pandas": ("pandas.plotting._misc", _plotting, _set_plotting),
     "metrics of Prometheus": ("prometheus_client.registry", _metrics, _set_metrics),
     "signals of blinker": ("blinker.base", _signals, _set_signals),
+    "charsets of email": ("email.charset", _charsets, _set_charsets),
+    "polynomials of NumPy": ("numpy.polynomial._polybase", _polynomials, _set_polynomials),
     "structlog": ("structlog._config", _structlog, _set_structlog),
     "variables of structlog": ("structlog.contextvars", _bound, _set_bound),
     "validators of attrs": ("attr._config", _validators, _set_validators),

@@ -1,9 +1,11 @@
-"""Parts of what libraries hold as a whole: arrays of trees and of models, elements of XML and the texts in them."""
+"""Parts of what libraries hold as a whole: arrays of trees and of models, elements of XML, texts in them, codecs."""
 
+import codecs
 import sys
 from typing import Any
 
 from . import attributes
+from .classes import is_users
 
 ARRAYS = ("nodes", "values")
 """What holds all of a tree, by its names in the tree's state."""
@@ -115,3 +117,36 @@ def reduce_text(pickler: Any, text: Any) -> Any:
         why = "elements of lxml do not come back, so texts that XPath has found do not know theirs"
         pickler.reducers.name("lxml's getparent", "method of texts", why)
     return NotImplemented
+
+
+def reduce_codec(_pickler: Any, codec: Any) -> Any:
+    """What `codecs.lookup` gives each time for a name."""
+    try:
+        if codecs.lookup(codec.name) is not codec:
+            return NotImplemented
+    except (LookupError, TypeError, AttributeError):
+        return NotImplemented
+    return find_codec, (codec.name, type(codec), tuple(codec), dict(vars(codec)))
+
+
+def find_codec(name: str, kind: Any, functions: Any, attributes: dict[str, Any]) -> Any:
+    """What is found for a name, or one of its own where nothing is."""
+    try:
+        return codecs.lookup(name)
+    except LookupError:
+        codec = kind.__new__(kind, *functions)
+        vars(codec).update(attributes)
+        return codec
+
+
+def reduce_lexer(_pickler: Any, lexer: Any) -> Any:
+    """A lexer of pygments, whose class gets its rules ready when it is first called."""
+    if is_users(type(lexer)):  # what it has got ready comes back with the class
+        return NotImplemented
+    return make_lexer, (type(lexer),), vars(lexer)
+
+
+def make_lexer(kind: Any) -> Any:
+    """A lexer whose class has its rules."""
+    kind()
+    return kind.__new__(kind)

@@ -18,7 +18,7 @@ def reduce_picture(pickler: Any, picture: Any) -> Any:
     file = space.get("fp") or space.get("_fp")
     unread = space.get("_im") is None and bool(space.get("tile"))
     if file is None or getattr(file, "closed", True) or not (unread or _has_frames(picture)):
-        memory = _memory(pickler, picture) if space.get("_readonly") else None
+        memory = _memory(pickler, picture) if "_readonly" in space else None
         if memory is None:
             kept = _kept(picture) | ({"_readonly": 1} if space.get("_readonly") else {})
             if (pixels := _bits(picture)) is not None:
@@ -26,7 +26,7 @@ def reduce_picture(pickler: Any, picture: Any) -> Any:
                 return make_bits, (space["_size"], *pixels), (dict(picture.info), known), None, None, fill
             closed = {"fp": None} if "fp" in space and space["fp"] is None else {}
             return with_hung(picture.__reduce_ex__(5), kept | closed)
-        known = {"palette": space.get("palette"), **_kept(picture)}
+        known = {"palette": space.get("palette"), "_readonly": space["_readonly"], **_kept(picture)}
         return make_mapped, (*memory, space["_mode"], space["_size"]), (dict(picture.info), known), None, None, fill
     place = portable_path(file.name) if space.get("_exclusive_fp") and _is_at_its_path(file) else file
     drawn = space.get("_im") is not None and not space.get("tile")

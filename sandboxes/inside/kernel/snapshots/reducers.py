@@ -159,7 +159,9 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("polars", "LazyFrame", tables.reduce_polars_query),
     ("polars", "Expr", tables.reduce_polars_query),
     ("matplotlib.cbook", "CallbackRegistry", drawing.reduce_callbacks),
+    ("matplotlib.cbook", "Grouper", drawing.reduce_grouper),
     ("matplotlib.backends._backend_agg", "BufferRegion", drawing.reduce_region),
+    ("codecs", "CodecInfo", parts.reduce_codec),
     ("duckdb", "DuckDBPyConnection", duckdb_connections.reduce_duckdb),
 )
 
@@ -191,6 +193,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("statsmodels.tsa.statespace.initialization", "Initialization", parts.reduce_state_space),
     ("lxml.objectify", "ObjectifiedElement", parts.reduce_objectified),
     ("lxml.etree", "_ElementUnicodeResult", parts.reduce_text),
+    ("pygments.lexer", "RegexLexer", parts.reduce_lexer),
     ("traitlets", "HasTraits", parts.reduce_traits),
     ("bidict", "BidictBase", parts.reduce_two_ways),
     ("blinker.base", "Signal", references.reduce_signal),

@@ -1,7 +1,9 @@
 """Weak references: of cells' own classes, with something to call, and to what is gone; weak methods; signals."""
 
+import ctypes
 import gc
 import importlib
+import struct
 import sys
 import weakref
 from pickle import PicklingError
@@ -18,7 +20,7 @@ CONNECTIONS = ("receivers", "_by_receiver", "_by_sender", "_weak_senders")
 
 
 class Called:
-    """What a restored reference calls when its object goes: a function, which may hold the reference itself."""
+    """Stands in a reference for what it calls when its object goes: a function, which may hold the reference itself."""
 
     function: Any = None
 
@@ -64,8 +66,21 @@ def make_proxy(value: Any) -> Any:
 
 def fill_proxy(proxy: Any, function: Any) -> None:
     """Give it what it calls."""
-    called: Any = gc.get_referents(proxy)[0]
+    _replace(proxy, gc.get_referents(proxy)[0], function)
+
+
+def _replace(reference: Any, called: Any, function: Any) -> None:
+    """Have a reference call a function itself, for which Python has no way; it calls it in any case."""
     called.function = function
+    held: Any = ctypes.py_object.from_address(id(reference) + PLACE)
+    if held.value is called:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(function))
+        held.value = function
+        ctypes.pythonapi.Py_DecRef(ctypes.py_object(called))
+
+
+PLACE = OBJECT.__basicsize__ + struct.calcsize("P")
+"""Where a reference has what it calls: behind what it refers to."""
 
 
 def make(kind: Any, value: Any, called: Any = None) -> Any:
@@ -79,7 +94,7 @@ def fill(reference: Any, state: Any) -> None:
     """Give it what it calls, and its attributes."""
     function, attributes = state
     if function is not None:
-        reference.__callback__.function = function
+        _replace(reference, reference.__callback__, function)
     named, slots = attributes if isinstance(attributes, tuple) else (attributes, None)
     for name, value in {**(named or {}), **(slots or {})}.items():
         object.__setattr__(reference, name, value)

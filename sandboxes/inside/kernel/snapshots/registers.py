@@ -283,22 +283,40 @@ def _set_scales(before: Any) -> None:
 
 
 def _formats() -> Any:
-    """Formats of images that cells have taught PIL: which they are, and what is known of each."""
+    """Formats of images that cells have taught PIL, with what is known of each, and ends of names of files."""
     library: Any = sys.modules["PIL.Image"]
     tables = {name: getattr(library, name) for name in OF_FORMATS}
-    size = sum(map(len, tables.values()))
+    size = sum(map(len, (*tables.values(), library.EXTENSION)))
     if size == _Registered.formats:
         return None
     mine = {name for table in tables.values() for name, one in table.items() if _is_entry_of_cell(None, one)}
-    if not mine:
+    ends = {
+        end: name
+        for end, name in library.EXTENSION.items()
+        if name in mine or end not in _source(library.OPEN.get(name, [None])[0] or library.SAVE.get(name))
+    }
+    if not mine and not ends:
         _Registered.formats = size
         return None
     kept = {name: {key: one for key, one in table.items() if key in mine} for name, table in tables.items()}
     return (
         kept,
         [name for name in library.ID if name in mine],
-        {end: name for end, name in library.EXTENSION.items() if name in mine},
+        ends,
     )
+
+
+def _source(handler: Any) -> str:
+    """The source of the module that has taught PIL a format: there stand the ends of names that it knows."""
+    path = getattr(sys.modules.get(getattr(handler, "__module__", "")), "__file__", None)
+    return _text(path) if isinstance(path, str) else ""
+
+
+@functools.lru_cache(maxsize=100)
+def _text(path: str) -> str:
+    with suppress(OSError), open(path, encoding="utf-8", errors="replace") as source:
+        return source.read()
+    return ""
 
 
 OF_FORMATS = ("OPEN", "SAVE", "SAVE_ALL", "MIME", "DECODERS", "ENCODERS")
