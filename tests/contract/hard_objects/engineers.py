@@ -120,7 +120,7 @@ SESSIONS = {
         "FunctionNamespace", etree.fromstring("<a/>").xpath("z:dbl('q')", namespaces={"z": "urn:z"})
         "Pt", pa.ipc.read_schema(pa.schema([("p", kind)]).serialize()).field("p").type
         """,
-        named="getparent FunctionNamespace Pt",
+        named="FunctionNamespace Pt",
     ),
     "models in state space that go on": session(
         """

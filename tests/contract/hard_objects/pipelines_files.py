@@ -125,7 +125,7 @@ SESSIONS = {
         pull.feed("<z/></x>") ;; [e.tag for _, e in pull.read_events()]
         lv.text = "99" ;; lroot[0][0].text, lv.getparent() is lroot[0], lv.getroottree().getroot() is lroot, xp(lroot, m=15)
         etree.tostring(xslt(lroot)).decode(), bad, xsd.validate(etree.XML("<n>5</n>"))
-        lroot.xpath("f:double(//v)", namespaces={"f": "urn:f"})
+        "FunctionNamespace", lroot.xpath("f:double(//v)", namespaces={"f": "urn:f"})
         node.firstChild.data = "77" ;; doc.documentElement.toxml().count("77"), node.ownerDocument is doc, node.parentNode.getAttribute("id")
         next(lip)[1].text, le0[1].text
         p.feed("<c/></b></a>"); p.close() ;; h.names, p.getContentHandler() is h

@@ -281,4 +281,42 @@ SESSIONS = {
         pickle.loads(pickle.dumps(edge)).u, pickle.loads(pickle.dumps(rows)), copyreg.dispatch_table[Edge](edge)[1]
         """,
     ),
+    "consoles of rich, loggers of structlog, values of threads, simple queues, where an iterator over items is": session(
+        """
+        import io, threading, queue, logging, logging.handlers
+        import numpy as np, structlog
+        from rich.console import Console
+        from rich.progress import Progress, TextColumn
+        from rich.table import Table
+        from rich.theme import Theme
+        sink = io.StringIO()
+        console = Console(file=sink, width=30, record=True, color_system=None, theme=Theme({"odd": "bold red"}))
+        console.print("first")
+        progress = Progress(TextColumn("{task.completed}"), console=console, auto_refresh=False); task = progress.add_task("t", total=3)
+        table = Table("a", "b"); table.add_row("1", "2")
+        lines = io.StringIO()
+        structlog.configure(processors=[structlog.processors.KeyValueRenderer()], logger_factory=structlog.PrintLoggerFactory(file=lines), cache_logger_on_first_use=True)
+        log = structlog.get_logger(app="x"); log.info("one"); bound = log.bind(k=1)
+        class Local(threading.local):
+            def __init__(self, n=0, *, kind="a"): self.n, self.kind = n, kind
+        local = Local(3, kind="b"); local.more = [local.n]
+        plain = Local()
+        q = queue.SimpleQueue(); q.put([1]); q.put("b"); same = q
+        handler = logging.handlers.QueueHandler(queue.SimpleQueue()); logging.getLogger("odd").addHandler(handler); logging.getLogger("odd").error("e %s", 1)
+        grid = np.arange(6).reshape(2, 3); flat = grid.flat; head = [next(flat), next(flat)]; done = grid.flat; rest = list(done)
+        """,
+        """
+        console.print("second") ;; sink.getvalue(), console.export_text(clear=False), console.width, console.get_style("odd").bold
+        progress.update(task, advance=2) ;; progress.tasks[0].completed, progress.console is console
+        console.print(table) ;; len(sink.getvalue().splitlines())
+        log.info("two"); bound.info("three") ;; lines.getvalue()
+        local.n, local.kind, local.more, type(plain).__name__, plain.n, vars(plain)
+        __import__("concurrent.futures").futures.ThreadPoolExecutor(1).submit(lambda: (local.n, local.kind, hasattr(local, "more"))).result()
+        same is q, q.get_nowait(), q.get_nowait(), q.empty()
+        handler.queue.get_nowait().getMessage(), logging.getLogger("odd").handlers[0] is handler
+        next(flat), flat.index, flat.coords, list(done), done.index
+        flat.base is grid, list(flat)
+        flat[0] = 9 ;; grid[0, 0]
+        """,
+    ),
 }

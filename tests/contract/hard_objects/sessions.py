@@ -25,6 +25,7 @@ from tests.contract.hard_objects import (
     libraries,
     living_objects,
     machinery_programs,
+    markup,
     memory_and_tasks,
     modules,
     natives,
@@ -68,6 +69,6 @@ THEMES = (
     notebooks_tools, notebooks_studies, notebooks_idioms, notebooks_rarities,
     class_programs, class_making, function_programs, machinery_programs, worlds, memory_and_tasks, living_objects,
     program_parts, notebook_programs, second_programs, small_programs, third_programs, fourth_programs,
-    remembered, audits,
+    remembered, audits, markup,
 )  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

@@ -7,6 +7,7 @@ bytearray), an offset and strides. Nothing of a large array goes through the str
 import array as standard
 import ctypes
 import gc
+import itertools
 import os
 import sys
 from contextlib import nullcontext
@@ -467,3 +468,16 @@ def make_memmap_view(root: Any, plain: Any, offset: int) -> Any:
     view = plain.view(type(root))
     view._mmap, view.filename, view.mode, view.offset = root._mmap, root.filename, root.mode, offset
     return view
+
+
+def reduce_flat(pickler: Any, flat: Any) -> Any:
+    """An iterator over all items of an array, where it is."""
+    return make_flat, (flat.base, flat.index)
+
+
+def make_flat(array: Any, index: int) -> Any:
+    """That iterator."""
+    flat = array.flat
+    for _ in itertools.islice(flat, index):
+        pass
+    return flat

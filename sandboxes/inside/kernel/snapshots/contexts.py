@@ -10,6 +10,7 @@ import gc
 import importlib
 import sys
 import threading
+import weakref
 from pickle import PicklingError
 from types import ModuleType
 from typing import Any, ClassVar
@@ -139,8 +140,33 @@ def refuse_token(_pickler: Any, _token: Any) -> Any:
 
 
 def reduce_local(_pickler: Any, local: Any) -> Any:
-    """A `threading.local` with the values of the thread that cells run in."""
-    return threading.local, (), dict(values_of(local)) or None
+    """A `threading.local` with the values of the thread that cells run in.
+
+    One of a class of its own remembers what its `__init__` is given in each other thread.
+    """
+    kind, values = type(local), dict(values_of(local))
+    if kind is threading.local:
+        return threading.local, (), values or None
+    held = [one for one in gc.get_referents(local) if type(one) in (tuple, dict)]
+    arguments = next((one for one in held if type(one) is tuple), ())
+    unused = object.__getattribute__(local, "__dict__")  # classes written in Python have one
+    named = [one for one in held if type(one) is dict and one is not unused and not _is_by_thread(one)]
+    return make_local, (kind, arguments, dict(named[0]) if named else {}), values, None, None, set_values
+
+
+def _is_by_thread(space: dict[Any, Any]) -> bool:
+    """Whether a dictionary of a `threading.local` is that of the values of threads."""
+    return bool(space) and all(type(key) is weakref.ReferenceType for key in space)
+
+
+def make_local(kind: Any, arguments: Any, named: dict[str, Any]) -> Any:
+    """A `threading.local` that has no values yet."""
+    return kind.__new__(kind, *arguments, **named)
+
+
+def set_values(local: Any, values: dict[str, Any]) -> None:
+    """Give it its values in this thread."""
+    local.__dict__.update(values)
 
 
 def values_of(local: Any) -> dict[str, Any]:
@@ -151,7 +177,7 @@ def values_of(local: Any) -> dict[str, Any]:
     Raises:
         PicklingError: several threads have values in it.
     """
-    by_thread = [found for found in gc.get_referents(local) if type(found) is dict]
+    by_thread = [found for found in gc.get_referents(local) if type(found) is dict and _is_by_thread(found)]
     values = [space for found in by_thread for space in found.values() if space]
     if len(values) > 1:
         raise PicklingError("a threading.local with values of several threads")

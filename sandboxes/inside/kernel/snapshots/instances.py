@@ -352,9 +352,9 @@ def fill(value: Any, state: Any) -> None:
     set_slots(value, slots)
 
 
-def reduce_mock(_pickler: Any, mock: Any) -> Any:
-    """A mock of `unittest.mock`, which answers whatever it is asked, and has a class of its own."""
-    return make, (type(mock), object, ()), (object.__getattribute__(mock, "__dict__"), (), False), None, None, fill
+def reduce_attributes(_pickler: Any, value: Any) -> Any:
+    """An object of a library that is its attributes, whatever it answers: a mock, a logger that writes to a file."""
+    return make, (type(value), object, ()), (object.__getattribute__(value, "__dict__"), (), False), None, None, fill
 
 
 def reduce_call(_pickler: Any, call: Any) -> Any:

@@ -111,14 +111,6 @@ def _is_from(library: str, *methods: Any) -> bool:
     return all(str(getattr(one, "__module__", "")).partition(".")[0] == library for one in methods)
 
 
-def reduce_text(pickler: Any, text: Any) -> Any:
-    """A text that XPath has found. It knows its element, which does not come back."""
-    if text.getparent() is not None:
-        why = "elements of lxml do not come back, so texts that XPath has found do not know theirs"
-        pickler.reducers.name("lxml's getparent", "method of texts", why)
-    return NotImplemented
-
-
 def reduce_codec(_pickler: Any, codec: Any) -> Any:
     """What `codecs.lookup` gives each time for a name."""
     try:

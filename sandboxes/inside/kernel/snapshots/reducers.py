@@ -63,6 +63,7 @@ from . import (
     singletons,
     tables,
     views,
+    xml_trees,
 )
 from .classes import is_users, member_reducer
 from .functions import home_of, reduce_function
@@ -133,7 +134,8 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("typing", "_GenericAlias", descriptors.reduce_alias),
     ("unittest.mock", "_Call", instances.reduce_call),
     ("unittest.mock", "_patch_dict", library_patches.reduce_patch),
-    ("threading", "local", contexts.reduce_local),
+    ("_queue", "SimpleQueue", refusing.reduce_queue),
+    ("numpy", "flatiter", arrays.reduce_flat),
     ("numpy", "ndarray", arrays.reduce_array),
     ("numpy", "memmap", arrays.reduce_memmap),
     ("numpy", "ufunc", arrays.reduce_ufunc),
@@ -192,12 +194,16 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("statsmodels.tsa.statespace.representation", "Representation", parts.reduce_state_space),
     ("statsmodels.tsa.statespace.initialization", "Initialization", parts.reduce_state_space),
     ("lxml.objectify", "ObjectifiedElement", parts.reduce_objectified),
-    ("lxml.etree", "_ElementUnicodeResult", parts.reduce_text),
+    ("lxml.etree", "_Element", xml_trees.reduce_element),
+    ("lxml.etree", "_ElementTree", xml_trees.reduce_tree),
+    ("lxml.etree", "_ElementUnicodeResult", xml_trees.reduce_text),
     ("pygments.lexer", "RegexLexer", parts.reduce_lexer),
     ("traitlets", "HasTraits", parts.reduce_traits),
     ("bidict", "BidictBase", parts.reduce_two_ways),
     ("blinker.base", "Signal", references.reduce_signal),
     ("tenacity", "BaseRetrying", contexts.reduce_retrying),
+    ("threading", "local", contexts.reduce_local),
+    *(("structlog._output", kind, refusing.reduce_printer) for kind in ("PrintLogger", "WriteLogger", "BytesLogger")),
     ("requests", "Response", refusing.reduce_response),
     ("httpx", "Response", refusing.reduce_response),
     ("builtins", "BaseException", errors.reduce_error),
@@ -212,7 +218,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("optparse", "Option", attributes.reduce_with_constants),
     ("optparse", "OptionContainer", attributes.reduce_with_constants),
     ("logging", "Logger", refusing.reduce_logger),
-    ("unittest.mock", "NonCallableMock", instances.reduce_mock),
+    ("unittest.mock", "NonCallableMock", instances.reduce_attributes),
     ("weakref", "ReferenceType", references.reduce_reference),
     ("io", "TextIOWrapper", opened.reduce_text),
     ("functools", "partialmethod", functions.reduce_partial_method),
@@ -296,6 +302,8 @@ class Reducers:
         self.with_nans = with_nans
         self.asked = instances.asked
         """Classes of cells that are asked what to keep of their objects."""
+        self.trees: dict[int, Any] = {}
+        """Trees of lxml that were written, by the identities of their roots."""
         self.begun: set[int] = set()
         """Identities of objects that `instances` has begun to take apart for the present stream."""
         self.free: dict[type, bool] = {}

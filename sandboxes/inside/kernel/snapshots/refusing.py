@@ -2,6 +2,7 @@
 
 import _csv
 import array
+import contextlib
 import datetime
 import gc
 import io
@@ -11,12 +12,40 @@ import sys
 import threading
 import weakref
 from pickle import PicklingError
+from queue import Empty
 from typing import Any
 
+from . import instances
 from .attributes import reducer_with_own
 from .foreign import is_data
 from .foreign import make_c_data as make_c_data  # snapshots of an earlier version find it here
 from .memory import start_of
+
+
+def reduce_printer(pickler: Any, logger: Any) -> Any:
+    """What structlog writes to a file with; its own way knows that of the standard streams alone."""
+    file = vars(logger).get("_file")
+    is_standard = any(file is one for one in (sys.stdout, sys.stderr))
+    return NotImplemented if is_standard else instances.reduce_attributes(pickler, logger)
+
+
+def reduce_queue(_pickler: Any, queue: Any) -> Any:
+    """A `SimpleQueue` with what is in it, which nobody else takes out meanwhile."""
+    if len(sys._current_frames()) > 1:
+        raise PicklingError("a queue that other threads may use")
+    items = []
+    with contextlib.suppress(Empty):
+        while True:
+            items.append(queue.get_nowait())
+    for item in items:
+        queue.put(item)
+    return type(queue), (), items, None, None, fill_queue
+
+
+def fill_queue(queue: Any, items: Any) -> None:
+    """Put it there again."""
+    for item in items:
+        queue.put(item)
 
 
 def reduce_lock(pickler: Any, lock: Any) -> Any:

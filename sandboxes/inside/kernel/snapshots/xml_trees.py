@@ -1,0 +1,164 @@
+"""Trees of lxml: written as XML, and their elements found again by their places in them.
+
+An element is a view of a node of its tree, and lxml gives the same one as long as somebody holds it. So all that
+belongs to a tree is written once in a stream, and what comes back are the nodes of one tree that was read from it.
+"""
+
+import importlib
+import sys
+from pickle import PicklingError
+from typing import Any
+
+OF_LIBRARY = ("lxml.etree", "lxml.html")
+
+
+class Nodes:
+    """Stands in a stream for a list of all nodes of a tree.
+
+    Args:
+        data: The tree as XML.
+        known: What XML does not say of it: what its elements are (`kind`: the name of a module of lxml), the address
+            that it was read from, the text behind its root, whether it is a document, which may have something beside
+            its root, the lines where its nodes stood, and the places of texts that are empty.
+    """
+
+    def __init__(self, data: bytes, known: dict[str, Any]) -> None:
+        self._made_of = data, known
+
+    def __reduce__(self) -> Any:
+        return read_nodes, self._made_of
+
+
+def read_nodes(data: bytes, known: dict[str, Any]) -> list[Any]:
+    """The nodes of a tree; none where it is no XML."""
+    library = importlib.import_module("lxml.etree")
+    parser = library.XMLParser(strip_cdata=False, resolve_entities=False, huge_tree=True, recover=True)
+    if known["kind"] != OF_LIBRARY[0]:
+        parser.set_element_class_lookup(importlib.import_module(known["kind"]).HtmlElementClassLookup())
+    root = library.fromstring(data, parser, base_url=known["where"])
+    nodes = [] if root is None else _nodes(root, known["whole"])
+    if root is not None and known["tail"] is not None:
+        root.tail = known["tail"]
+    for place, name in known["empty"]:
+        if place < len(nodes):
+            setattr(nodes[place], name, "")
+    for one, line in zip(nodes, known["lines"], strict=False):
+        one.sourceline = line
+    return nodes
+
+
+def _nodes(root: Any, whole: bool) -> list[Any]:
+    if not whole:
+        return list(root.iter())
+    return [*reversed(list(root.itersiblings(preceding=True))), *root.iter(), *root.itersiblings()]
+
+
+def reduce_element(pickler: Any, element: Any) -> Any:
+    """An element, or another node of a tree."""
+    if element.getparent() is None and element.getroottree().getroot() is None:  # a comment or the like by itself
+        return make_alone, (element.tag, getattr(element, "target", None), element.text, element.tail)
+    nodes, places = _tree_of(pickler, element)
+    hung: Any = getattr(element, "__dict__", None)
+    return find_node, (nodes, places[id(element)][1]), hung or None
+
+
+def make_alone(make: Any, target: Any, text: Any, tail: Any) -> Any:
+    """A comment or an instruction that is in no tree."""
+    alone = make(text) if target is None else make(target, text)
+    if tail is not None:
+        alone.tail = tail
+    return alone
+
+
+def find_node(nodes: list[Any], place: int) -> Any:
+    """The node of a tree that is at that place."""
+    return nodes[place]
+
+
+def reduce_tree(_pickler: Any, tree: Any) -> Any:
+    """A tree by its root."""
+    return find_tree, (type(tree), tree.getroot())
+
+
+def find_tree(kind: Any, root: Any) -> Any:
+    """The tree of a root."""
+    if root is None:
+        return importlib.import_module("lxml.etree").ElementTree()
+    tree = root.getroottree()
+    return tree if tree.getroot() is root else importlib.import_module("lxml.etree").ElementTree(root)
+
+
+def reduce_text(pickler: Any, text: Any) -> Any:
+    """A text that XPath has found, which knows its element; where that has another text by now, it is a text alone."""
+    owner = text.getparent()
+    if owner is None:
+        return NotImplemented
+    try:
+        _tree_of(pickler, owner)
+        if find_text(owner, text.attrname, text.is_tail) == text:
+            return find_text, (owner, text.attrname, text.is_tail)
+        why = "its element has another text by now"
+    except PicklingError as error:
+        why = str(error)
+    pickler.reducers.name("lxml's getparent", "method of texts", f"a text does not know its element any more: {why}")
+    return NotImplemented
+
+
+def find_text(owner: Any, attribute: Any, behind: bool) -> Any:
+    """What XPath finds in an element: its text, the one behind it, or an attribute; None: nothing."""
+    way = "@*" if attribute else "following-sibling::node()[1][self::text()]" if behind else "text()[1]"
+    texts = owner.xpath(way)
+    return next((one for one in texts if one.getparent() is owner and one.attrname == attribute), None)
+
+
+def _tree_of(pickler: Any, element: Any) -> tuple[Nodes, dict[int, tuple[Any, int]]]:
+    """What stands for the tree of an element, and where in it each node is that somebody holds.
+
+    Raises:
+        PicklingError: it would come back as another tree, or has elements of other libraries.
+    """
+    top = element
+    while (parent := top.getparent()) is not None:
+        top = parent
+    root = element.getroottree().getroot()
+    whole = root is not None and (top is root or any(one is top for one in _nodes(root, whole=True)))
+    root = root if whole else top
+    known = pickler.reducers.trees.get(id(root))
+    if known is None:
+        known = pickler.reducers.trees[id(root)] = (*_written(root, whole), root)
+    return known[0], known[1]
+
+
+def _written(root: Any, whole: bool) -> tuple[Nodes, dict[int, tuple[Any, int]]]:
+    library = sys.modules["lxml.etree"]
+    nodes = _nodes(root, whole)
+    kinds = list(map(type, nodes))
+    modules = {kind.__module__ for kind in kinds}
+    if not modules.issubset(OF_LIBRARY):
+        raise PicklingError("a tree of lxml with elements of a class of its own")
+    about = root.getroottree().docinfo
+    options = {"encoding": about.encoding or "UTF-8", "xml_declaration": about.encoding is not None}
+    if whole:
+        data = library.tostring(root.getroottree(), standalone=about.standalone, **options)
+    else:
+        data = library.tostring(root, with_tail=False, **options)
+    known = {
+        "kind": OF_LIBRARY[1] if OF_LIBRARY[1] in modules else OF_LIBRARY[0],
+        "where": about.URL,
+        "tail": root.tail,
+        "whole": whole,
+        "empty": [(at, name) for at, one in enumerate(nodes) for name in ("text", "tail") if getattr(one, name) == ""],
+        "lines": (),
+    }
+    again = read_nodes(data, known)
+    if list(map(type, again)) != kinds or _content(again) != _content(nodes):
+        raise PicklingError("a tree of lxml that is no XML, or another one when it is read again")
+    lines = [one.sourceline or 0 for one in nodes]
+    if lines != [one.sourceline or 0 for one in again]:
+        known["lines"] = lines
+    return Nodes(data, known), {id(one): (one, at) for at, one in enumerate(nodes)}
+
+
+def _content(nodes: list[Any]) -> list[Any]:
+    """What is in the nodes of a tree."""
+    return [(one.tag, one.text, one.tail, one.prefix, list(one.items()), one.nsmap) for one in nodes]
