@@ -5,6 +5,7 @@ belongs to a tree is written once in a stream, and what comes back are the nodes
 """
 
 import importlib
+import itertools
 import sys
 from pickle import PicklingError
 from typing import Any
@@ -48,9 +49,13 @@ def read_nodes(data: bytes, known: dict[str, Any]) -> list[Any]:
 
 
 def _nodes(root: Any, whole: bool) -> list[Any]:
-    if not whole:
-        return list(root.iter())
-    return [*reversed(list(root.itersiblings(preceding=True))), *root.iter(), *root.itersiblings()]
+    before, behind = _beside(root) if whole else ([], [])
+    return [*before, *root.iter(), *behind]
+
+
+def _beside(root: Any) -> tuple[list[Any], list[Any]]:
+    """Comments and instructions of a document before its root, and behind it."""
+    return list(root.itersiblings(preceding=True))[::-1], list(root.itersiblings())
 
 
 def reduce_element(pickler: Any, element: Any) -> Any:
@@ -121,7 +126,7 @@ def _tree_of(pickler: Any, element: Any) -> tuple[Nodes, dict[int, tuple[Any, in
     while (parent := top.getparent()) is not None:
         top = parent
     root = element.getroottree().getroot()
-    whole = root is not None and (top is root or any(one is top for one in _nodes(root, whole=True)))
+    whole = root is not None and (top is root or any(one is top for one in itertools.chain(*_beside(root))))
     root = root if whole else top
     known = pickler.reducers.trees.get(id(root))
     if known is None:
@@ -130,18 +135,13 @@ def _tree_of(pickler: Any, element: Any) -> tuple[Nodes, dict[int, tuple[Any, in
 
 
 def _written(root: Any, whole: bool) -> tuple[Nodes, dict[int, tuple[Any, int]]]:
-    library = sys.modules["lxml.etree"]
     nodes = _nodes(root, whole)
     kinds = list(map(type, nodes))
     modules = {kind.__module__ for kind in kinds}
     if not modules.issubset(OF_LIBRARY):
         raise PicklingError("a tree of lxml with elements of a class of its own")
     about = root.getroottree().docinfo
-    options = {"encoding": about.encoding or "UTF-8", "xml_declaration": about.encoding is not None}
-    if whole:
-        data = library.tostring(root.getroottree(), standalone=about.standalone, **options)
-    else:
-        data = library.tostring(root, with_tail=False, **options)
+    data = _as_bytes(root, whole, about)
     known = {
         "kind": OF_LIBRARY[1] if OF_LIBRARY[1] in modules else OF_LIBRARY[0],
         "where": about.URL,
@@ -151,7 +151,7 @@ def _written(root: Any, whole: bool) -> tuple[Nodes, dict[int, tuple[Any, int]]]
         "lines": (),
     }
     again = read_nodes(data, known)
-    if list(map(type, again)) != kinds or _content(again) != _content(nodes):
+    if list(map(type, again)) != kinds or _as_bytes(again[nodes.index(root)], whole, about) != data:
         raise PicklingError("a tree of lxml that is no XML, or another one when it is read again")
     lines = [one.sourceline or 0 for one in nodes]
     if lines != [one.sourceline or 0 for one in again]:
@@ -159,6 +159,11 @@ def _written(root: Any, whole: bool) -> tuple[Nodes, dict[int, tuple[Any, int]]]
     return Nodes(data, known), {id(one): (one, at) for at, one in enumerate(nodes)}
 
 
-def _content(nodes: list[Any]) -> list[Any]:
-    """What is in the nodes of a tree."""
-    return [(one.tag, one.text, one.tail, one.prefix, list(one.items()), one.nsmap) for one in nodes]
+def _as_bytes(root: Any, whole: bool, about: Any) -> bytes:
+    """A tree as XML, in the encoding that it was read in."""
+    tree = root.getroottree() if whole else root
+    options = {"standalone": about.standalone} if whole else {"with_tail": False}
+    written: bytes = sys.modules["lxml.etree"].tostring(
+        tree, encoding=about.encoding or "UTF-8", xml_declaration=about.encoding is not None, **options
+    )
+    return written
