@@ -11,6 +11,8 @@ from pickle import PicklingError
 from typing import Any
 
 OF_LIBRARY = ("lxml.etree", "lxml.html")
+MOST_NODES = 300_000
+"""Nodes up to which a tree is kept: it is written and read once more at each step."""
 
 
 class Nodes:
@@ -120,7 +122,7 @@ def _tree_of(pickler: Any, element: Any) -> tuple[Nodes, dict[int, tuple[Any, in
     """What stands for the tree of an element, and where in it each node is that somebody holds.
 
     Raises:
-        PicklingError: it would come back as another tree, or has elements of other libraries.
+        PicklingError: it would come back as another tree, is too large, or has elements of other libraries.
     """
     top = element
     while (parent := top.getparent()) is not None:
@@ -135,6 +137,8 @@ def _tree_of(pickler: Any, element: Any) -> tuple[Nodes, dict[int, tuple[Any, in
 
 
 def _written(root: Any, whole: bool) -> tuple[Nodes, dict[int, tuple[Any, int]]]:
+    if sum(1 for _ in itertools.islice(root.iter(), MOST_NODES + 1)) > MOST_NODES:
+        raise PicklingError(f"a tree of lxml with more than {MOST_NODES:,} nodes")
     nodes = _nodes(root, whole)
     kinds = list(map(type, nodes))
     modules = {kind.__module__ for kind in kinds}
