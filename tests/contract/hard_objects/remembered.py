@@ -319,4 +319,31 @@ SESSIONS = {
         flat[0] = 9 ;; grid[0, 0]
         """,
     ),
+    "patches of functions of C, a dictionary that numbers what is new, styles that were not announced": session(
+        """
+        import unittest.mock as mock, math, os, json, time, statistics
+        patcher = mock.patch("math.floor", side_effect=lambda v: ("fake", v)); patcher.start()
+        other = mock.patch("json.dumps"); fake = other.start()
+        auto = mock.patch("math.ceil", autospec=True); auto.start()
+        pd_ = mock.patch.dict(os.environ, {"LAB": "1"}); pd_.start()
+        import matplotlib.pyplot as plt
+        plt.style.library["mine"] = {"axes.grid": True}
+        from collections import defaultdict
+        ids = defaultdict(); ids.default_factory = ids.__len__
+        for w in ['dock', 'gate', 'dock', 'yard']: ids[w]
+        tree = lambda: defaultdict(tree)
+        plan = tree(); plan['mon']['am'] = 3
+        usual = defaultdict(list, a=[1]); words = {"ids": ids}
+        floor = math.floor
+        """,
+        """
+        math.floor(2.5), math.ceil(2.5).__class__.__name__, json.dumps is fake, floor is math.floor
+        patcher.stop() ;; math.floor(2.5)
+        auto.stop(); other.stop() ;; math.ceil(2.5), json.dumps([1])
+        pd_.stop() ;; os.environ.get("LAB")
+        "mine" in plt.style.available, plt.style.library["mine"]
+        ids['new'], ids, words['ids'] is ids, ids.default_factory == ids.__len__
+        plan['tue']['x'], plan['mon'], usual['b'], usual
+        """,
+    ),
 }

@@ -70,6 +70,19 @@ def reducer(family: type) -> Callable[[Any, Any], Any]:
     return reduce
 
 
+def reduce_numbering(_pickler: Any, numbers: Any) -> Any:
+    """A `defaultdict` whose factory is a method of its own: `numbers.default_factory = numbers.__len__`."""
+    factory = numbers.default_factory
+    if factory is None or getattr(factory, "__self__", factory) is not numbers:
+        return NotImplemented
+    return defaultdict, (), factory, None, iter(numbers.items()), set_factory
+
+
+def set_factory(numbers: Any, factory: Any) -> None:
+    """Give it its factory."""
+    numbers.default_factory = factory
+
+
 def make(kind: Any, family: Any) -> Any:
     """An empty one."""
     return family.__new__(kind)

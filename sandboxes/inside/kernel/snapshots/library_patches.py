@@ -448,7 +448,8 @@ def reduce_replaced(value: Any) -> Any:
     is_own = isinstance(value, BuiltinFunctionType) or (
         isinstance(value, FunctionType) and value.__globals__ is vars(module)
     )
-    if not is_own or not _is_of_cell(now):
+    is_mock = any(kind.__module__ == "unittest.mock" for kind in type(now).__mro__)
+    if not is_own or not (_is_of_cell(now) or is_mock):
         return None
     return find_sentinel, (value.__module__, name)
 

@@ -47,7 +47,21 @@ def _set_styles(before: Any) -> None:
     library: Any = sys.modules["matplotlib.style"]
     parameters = sys.modules["matplotlib"].RcParams
     library.library.update({name: parameters(one) for name, one in before.items()})
-    library.available[:] = sorted(name for name in library.library if not name.startswith("_"))
+    library.available[:] = _named(library)
+
+
+def _available() -> Any:
+    """The names of styles that matplotlib says there are, if a cell has put others beside them."""
+    library: Any = sys.modules["matplotlib.style"]
+    return None if library.available == _named(library) else list(library.available)
+
+
+def _named(library: Any) -> list[str]:
+    return sorted(name for name in library.library if not name.startswith("_"))
+
+
+def _set_available(before: Any) -> None:
+    sys.modules["matplotlib.style"].available[:] = before
 
 
 def _sequences() -> Any:
@@ -475,6 +489,7 @@ def _set_polynomials(before: Any) -> None:
 
 OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "styles of matplotlib": ("matplotlib.style", _styles, _set_styles),
+    "available styles of matplotlib": ("matplotlib.style", _available, _set_available),
     "sequences of colors of matplotlib": ("matplotlib.colors", _sequences, _set_sequences),
     "threads and memory of pyarrow": ("pyarrow", _arrow, _set_arrow),
     FUNCTIONS: ("pyarrow.compute", lambda: None, _leave),

@@ -15,7 +15,7 @@ import sys
 import threading
 import typing
 import weakref
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from types import (
     BuiltinFunctionType,
@@ -104,6 +104,7 @@ BUILT_IN: dict[type, Reduce] = {
     **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
     **dict.fromkeys((range, slice), attributes.reduce_plain),
     complex: attributes.reduce_complex,
+    defaultdict: containers.reduce_numbering,
     MappingProxyType: views.reduce_proxy,
     SimpleNamespace: instances.reduce_namespace,
     GetSetDescriptorType: attributes.reduce_descriptor,
