@@ -22,12 +22,14 @@ SESSIONS = {
         link = page.find(".//a"); document = html.document_fromstring("<title>t</title><form action=/x><input name=q value=1><select name=s><option>a<option selected>b</select></form>")
         form = document.forms[0]; fragments = html.fragments_fromstring("<b>1</b><i>2</i>")
         parsed = etree.parse(io.BytesIO(b"<r><k/></r>"), base_url="http://e.org/r.xml"); count = etree.Element("count"); count.text = "5"
-        link.seen = 3
+        link.seen = 3; about_first = first.attrib; about_link = link.attrib
         texts = root.xpath("//text()|//@*"); moved = page.xpath(".//a/text()")[0]; whole = root.xpath("string(.)")
         """,
         """
         etree.tostring(tree), etree.tostring(raw.getroottree()), tree.docinfo.encoding, tree.docinfo.doctype, root.sourceline
         tree.getroot() is root, root.find("item") is first, by_id["1"] is first, first.getparent() is root, root[1] is comment, root.getprevious() is before, before.text
+        dict(about_first), dict(about_link), about_first.get("id")
+        about_first["k"] = "v" ;; first.get("k")
         first.set("id", "2"); first.text = "new" ;; root.find("item").get("id"), etree.tostring(root[0])
         gone.tag, gone.get("z"), gone.getparent(), gone.nsmap, root.nsmap
         made.attrib, sub.text, sub.tail, made.tail, made[0] is sub, sub.prefix, sub.getparent() is made, made.getroottree().docinfo.encoding

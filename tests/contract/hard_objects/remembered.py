@@ -328,6 +328,8 @@ SESSIONS = {
         pd_ = mock.patch.dict(os.environ, {"LAB": "1"}); pd_.start()
         import matplotlib.pyplot as plt
         plt.style.library["mine"] = {"axes.grid": True}
+        import pyparsing as pp
+        pp.ParserElement.set_default_whitespace_chars(" \\t"); words_only = pp.OneOrMore(pp.Word(pp.alphas))
         from collections import defaultdict
         ids = defaultdict(); ids.default_factory = ids.__len__
         for w in ['dock', 'gate', 'dock', 'yard']: ids[w]
@@ -343,6 +345,7 @@ SESSIONS = {
         pd_.stop() ;; os.environ.get("LAB")
         "mine" in plt.style.available, plt.style.library["mine"]
         ids['new'], ids, words['ids'] is ids, ids.default_factory == ids.__len__
+        sorted(pp.Word("a").whiteChars), pp.OneOrMore(pp.Word(pp.alphas)).parse_string("a b\\nc").as_list(), words_only.parse_string("a b\\nc").as_list()
         plan['tue']['x'], plan['mon'], usual['b'], usual
         """,
     ),

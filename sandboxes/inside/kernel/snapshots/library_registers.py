@@ -487,6 +487,15 @@ def _set_polynomials(before: Any) -> None:
     importlib.import_module("numpy.polynomial").set_default_printstyle(before)
 
 
+def _spaces() -> Any:
+    known: str = sys.modules["pyparsing.core"].ParserElement.DEFAULT_WHITE_CHARS
+    return None if known == " \n\t\r" else known
+
+
+def _set_spaces(before: Any) -> None:
+    importlib.import_module("pyparsing").ParserElement.set_default_whitespace_chars(before)
+
+
 OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "styles of matplotlib": ("matplotlib.style", _styles, _set_styles),
     "available styles of matplotlib": ("matplotlib.style", _available, _set_available),
@@ -513,6 +522,7 @@ OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "signals of blinker": ("blinker.base", _signals, _set_signals),
     "charsets of email": ("email.charset", _charsets, _set_charsets),
     "polynomials of NumPy": ("numpy.polynomial._polybase", _polynomials, _set_polynomials),
+    "spaces of pyparsing": ("pyparsing.core", _spaces, _set_spaces),
     "structlog": ("structlog._config", _structlog, _set_structlog),
     "variables of structlog": ("structlog.contextvars", _bound, _set_bound),
     "validators of attrs": ("attr._config", _validators, _set_validators),

@@ -197,6 +197,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("lxml.objectify", "ObjectifiedElement", parts.reduce_objectified),
     ("lxml.etree", "_Element", xml_trees.reduce_element),
     ("lxml.etree", "_ElementTree", xml_trees.reduce_tree),
+    ("lxml.etree", "_Attrib", xml_trees.reduce_attributes),
     ("lxml.etree", "_ElementUnicodeResult", xml_trees.reduce_text),
     ("pygments.lexer", "RegexLexer", parts.reduce_lexer),
     ("traitlets", "HasTraits", parts.reduce_traits),

@@ -4,6 +4,7 @@ An element is a view of a node of its tree, and lxml gives the same one as long 
 belongs to a tree is written once in a stream, and what comes back are the nodes of one tree that was read from it.
 """
 
+import gc
 import importlib
 import itertools
 import sys
@@ -67,6 +68,13 @@ def reduce_element(pickler: Any, element: Any) -> Any:
     nodes, places = _tree_of(pickler, element)
     hung: Any = getattr(element, "__dict__", None)
     return find_node, (nodes, places[id(element)][1]), hung or None
+
+
+def reduce_attributes(_pickler: Any, attributes: Any) -> Any:
+    """The attributes of an element, which change it."""
+    of_element = sys.modules["lxml.etree"]._Element
+    owner = next((one for one in gc.get_referents(attributes) if isinstance(one, of_element)), None)
+    return NotImplemented if owner is None else (getattr, (owner, "attrib"))
 
 
 def make_alone(make: Any, target: Any, text: Any, tail: Any) -> Any:
