@@ -28,6 +28,9 @@ LINGER_SECONDS = 3.0
 """How long a connection stays open for the request that follows: the snapshot after a cell."""
 CLOSING_SECONDS = 1.0
 """How long we wait for a connection to close over which nothing more comes."""
+ENDING_SECONDS = 2.0
+"""How long a sandbox may take to end of which the bridge has gone already."""
+LOOK_AGAIN_SECONDS = 0.25
 BEGUN_SECONDS = 4.0
 """How soon the bridge says that it has begun what was asked over an open connection."""
 FIRST_SECONDS = 15.0
@@ -195,6 +198,15 @@ class Channel:
         except SandboxUnavailableError:
             return True  # that could not be said; trying will show
 
+    async def _stays(self) -> bool:
+        """Whether the sandbox goes on without its bridge: one that is being ended says why when that is done."""
+        until = time.monotonic() + ENDING_SECONDS
+        while await self._still_there():
+            if time.monotonic() > until:
+                return True
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+        return False
+
     async def _connect(self, exchange: Exchange) -> None:
         """Hear what is said, until the bridge hangs up or the connection breaks off.
 
@@ -232,7 +244,7 @@ class Channel:
         if complaint := running.result():
             if NO_BRIDGE in complaint:
                 self._place.forget()  # looking at it again starts one
-                if again or not exchange.header.get("fresh"):
+                if (again or not exchange.header.get("fresh")) and await self._stays():
                     await self._end_all()  # what its session had started may go on without it
             raise ConnectionError(complaint)
 

@@ -35,7 +35,7 @@ TRULY_NAMED = {
     "notebook: text taken apart": {"scan"},
     "arrays with units that say how they are copied, values of one thread, rows of records": {"waits"},
     "what attrs caches in slots, protocols with hooks, and an order of classes": {"pool", "pooled", "spare"},
-    "trees that cannot come back": {"of_own"},
+    "trees that cannot come back": {"of_own", "links"},
     "notebook: numbers of rarer kinds": {"sub"},
     "notebook: one object that must be asked beside others": {"cached", "held", "loader", "model"},
 }

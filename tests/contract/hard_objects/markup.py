@@ -47,7 +47,7 @@ SESSIONS = {
     ),
     "trees that cannot come back": session(
         """
-        from lxml import etree
+        from lxml import etree, html
         class Own(etree.ElementBase): pass
         lookup = etree.ElementDefaultClassLookup(element=Own)
         parser = etree.XMLParser(); parser.set_element_class_lookup(lookup)
@@ -55,17 +55,27 @@ SESSIONS = {
         odd = etree.Element("a"); odd.text = ""; odd.append(etree.Element("b")); odd[0].tail = ""
         turn = etree.ProcessingInstruction("go", "on")
         made = etree.fromstring("<a><b>old</b></a>"); stale = made.xpath("*/text()")[0]; made[0].text = "new"
+        vector = html.fromstring("<html><body><svg xmlns='http://www.w3.org/2000/svg'><path d='M0'/></svg><p xml:lang='en'>q</p></body></html>")
+        bad = html.fromstring("<p>a&#1;<a href='x'>l</a></p>"); links = bad.xpath("//a/@href")
+        made_by = []
+        class Counted(etree.ElementBase):
+            def _init(self): made_by.append(self.tag)
+        counting = etree.XMLParser(); counting.set_element_class_lookup(etree.ElementDefaultClassLookup(element=Counted))
+        counted = etree.fromstring("<a><b/><c/></a>", counting); comment = html.HtmlComment("x")
         fine = etree.Element("b")
         n = [1, fine]
         """,
         """
         n[1] is fine, fine.tag
         "own", own.tag
+        "vector", vector.xpath("//svg"), "bad", bad.text, "comment", comment.text
+        "getparent", [str(one) for one in links]
+        "counted", made_by
         "getparent", of_own, of_own.getparent()
         odd.text, odd[0].tail, odd[0].text, etree.tostring(odd)
         "getparent", stale, stale.getparent().tag, made[0].text
         turn.target, turn.text, turn.tag is etree.PI
         """,
-        named="own inner lookup parser getparent",
+        named="own inner lookup parser getparent vector bad counting counted comment",
     ),
 }

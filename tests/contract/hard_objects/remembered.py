@@ -349,4 +349,62 @@ SESSIONS = {
         plan['tue']['x'], plan['mon'], usual['b'], usual
         """,
     ),
+    "codecs in objects, lexers of cells, values of members that compare in their own way, locals with slots, enumerated queues": session(
+        """
+        import codecs, copyreg, enum, queue, threading
+        from dataclasses import dataclass
+        from typing import NamedTuple
+        from pygments.lexer import RegexLexer
+        from pygments.token import Text
+        class Config:
+            def __init__(self): self.codec, self.name = codecs.lookup("utf8"), "x"
+        config = Config(); codec_of = {"latin": codecs.lookup("latin1")}; given = codecs.lookup("latin-1")
+        asked = []
+        def search(name): asked.append(name)
+        codecs.register(search)
+        plain = codecs.lookup("utf-8"); other = codecs.CodecInfo(plain.encode, plain.decode, name="other")
+        class Lines(RegexLexer):
+            name = "lines"; tokens = {"root": [(r".+", Text)]}
+            def __new__(cls, language, **options): return super().__new__(cls)
+            def __init__(self, language, **options): self.language = language; super().__init__(**options)
+        lines = Lines("de"); used = Lines("en"); _ = list(used.get_tokens("a"))
+        class Condition:
+            def __init__(self, *_): pass
+            def __bool__(self): raise TypeError("no truth")
+        class Field:
+            def __init__(self, name): self.name = name
+            def __eq__(self, other): return Condition(self, other)
+            __hash__ = object.__hash__
+        class Columns(enum.Enum): A = Field("a")
+        by = {"by": Columns.A, "n": 3}
+        def query(): return Columns.A.value.name
+        class Base(threading.local): __slots__ = ("shared",)
+        class Slotted(Base): pass
+        slotted = Slotted(); slotted.shared = (7, 8)
+        class Later(threading.local):
+            def __init__(self, n): self.n = n
+        box = []; one = threading.Thread(target=lambda: box.append(Later(4))); one.start(); one.join(); del one
+        q = queue.SimpleQueue(); [q.put(n) for n in range(9)]; first = q.get()
+        @dataclass(slots=True, frozen=True)
+        class Point:
+            x: int
+            tags: list
+        class Pair(NamedTuple):
+            a: int
+            b: int = 0
+        for kind in (Point, Pair): copyreg.pickle(kind, lambda one: (type(one), (0, 0)))
+        point, pair = Point(1, [2]), Pair(1, 2)
+        """,
+        """
+        config.codec.name, config.name, config.codec is codecs.lookup("utf8"), codec_of["latin"] is codecs.lookup("latin1"), given is codecs.lookup("latin-1")
+        other.name, other.encode("a"), plain is codecs.lookup("utf-8"), asked
+        lines.language, list(lines.get_tokens("b")), used.language, list(used.get_tokens("c"))
+        by["by"] is Columns.A, query(), [one.name for one in Columns]
+        "slotted", slotted.shared
+        "box", box[0].n
+        first, q.qsize(), [q.get() for _ in range(8)]
+        point, pair, type(pair).__name__, point.tags
+        """,
+        named="slotted box",
+    ),
 }

@@ -472,7 +472,12 @@ def make_memmap_view(root: Any, plain: Any, offset: int) -> Any:
 
 def reduce_flat(pickler: Any, flat: Any) -> Any:
     """An iterator over all items of an array, where it is."""
+    if flat.index > MOST_STEPS:
+        raise PicklingError("an iterator over the items of an array that is far in it")
     return make_flat, (flat.base, flat.index)
+
+
+MOST_STEPS = 10_000_000
 
 
 def make_flat(array: Any, index: int) -> Any:

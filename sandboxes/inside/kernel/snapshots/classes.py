@@ -373,7 +373,7 @@ def members_first(kind: Any, state: dict[str, Any]) -> dict[str, Any]:
     values = [
         (value, member._name_)
         for value, member in kind._value2member_map_.items()
-        if kind.__members__.get(member._name_) is member and value != member._value_
+        if kind.__members__.get(member._name_) is member and value is not member._value_
     ]
     if not any(own.values()) and not values:
         return state

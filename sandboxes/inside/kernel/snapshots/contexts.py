@@ -10,13 +10,13 @@ import gc
 import importlib
 import sys
 import threading
-import weakref
 from pickle import PicklingError
 from types import ModuleType
 from typing import Any, ClassVar
 
 from .identities import attributes_of
 from .identity import find_sentinel
+from .instances import slots_of
 from .namespaces import is_made
 from .singletons import CurrentSession, is_of_session
 
@@ -147,6 +147,8 @@ def reduce_local(_pickler: Any, local: Any) -> Any:
     kind, values = type(local), dict(values_of(local))
     if kind is threading.local:
         return threading.local, (), values or None
+    if not values or slots_of(kind):
+        raise PicklingError("a threading.local without values of this thread, or with slots")
     held = [one for one in gc.get_referents(local) if type(one) in (tuple, dict)]
     arguments = next((one for one in held if type(one) is tuple), ())
     unused = object.__getattribute__(local, "__dict__")  # classes written in Python have one
@@ -155,13 +157,13 @@ def reduce_local(_pickler: Any, local: Any) -> Any:
 
 
 def _is_by_thread(space: dict[Any, Any]) -> bool:
-    """Whether a dictionary of a `threading.local` is that of the values of threads."""
-    return bool(space) and all(type(key) is weakref.ReferenceType for key in space)
+    """Whether a dictionary of a `threading.local` is that of the values of threads: by what each thread holds."""
+    return any(type(key).__name__ in ("ReferenceType", "_localdummy") for key in space)
 
 
 def make_local(kind: Any, arguments: Any, named: dict[str, Any]) -> Any:
     """A `threading.local` that has no values yet."""
-    return kind.__new__(kind, *arguments, **named)
+    return threading.local.__new__(kind, *arguments, **named)
 
 
 def set_values(local: Any, values: dict[str, Any]) -> None:

@@ -79,16 +79,15 @@ def find(module: str, path: str) -> Any:
 def find_moved(module: str, name: str) -> type | None:
     """A class that another version of its library has in another of its modules, if only one there is called so.
 
-    pandas 3 calls the list of an index's levels `pandas.api.typing.FrozenList`, and earlier ones do not.
+    pandas 3 calls the list of an index's levels `pandas.api.typing.FrozenList`, and earlier ones do not. That module
+    only has what is defined elsewhere; of others nothing tells whether a class of the same name is the same class.
     """
-    library, found = module.partition(".")[0], dict[int, type]()
-    for at, part in list(sys.modules.items()):
-        value: Any = vars(part).get(name) if at.partition(".")[0] == library and type(part) is ModuleType else None
-        if (
-            issubclass(type(value), type)
-            and value.__qualname__ == name
-            and value.__module__.partition(".")[0] == library
-            and not is_of_session(getattr(part, "__file__", None))
-        ):
-            found[id(value)] = value
+    if module != "pandas.api.typing":
+        return None
+    found = {
+        id(value): value
+        for at, part in list(sys.modules.items())
+        if at.startswith("pandas.") and type(part) is ModuleType
+        if issubclass(type(value := vars(part).get(name)), type) and value.__module__.startswith("pandas.")
+    }
     return next(iter(found.values())) if len(found) == 1 else None

@@ -5,7 +5,6 @@ import sys
 from typing import Any
 
 from . import attributes
-from .classes import is_users
 
 ARRAYS = ("nodes", "values")
 """What holds all of a tree, by its names in the tree's state."""
@@ -112,29 +111,38 @@ def _is_from(library: str, *methods: Any) -> bool:
 
 
 def reduce_codec(_pickler: Any, codec: Any) -> Any:
-    """What `codecs.lookup` gives each time for a name."""
-    try:
-        if codecs.lookup(codec.name) is not codec:
-            return NotImplemented
-    except (LookupError, TypeError, AttributeError):
-        return NotImplemented
-    return find_codec, (codec.name, type(codec), tuple(codec), dict(vars(codec)))
+    """What `codecs.lookup` gives for a name of Python's own codecs each time; others are made anew."""
+    said, name = getattr(codec, "name", None), None
+    if isinstance(said, str) and getattr(codec.incrementalencoder, "__module__", "").startswith("encodings."):
+        spellings = (said, said.replace("-", ""), said.replace("-", "_"), *SPELLINGS)
+        name = next((one for one in spellings if _finds(one, codec)), None)
+    return find_codec, (name, type(codec), tuple(codec), dict(vars(codec)))
 
 
-def find_codec(name: str, kind: Any, functions: Any, attributes: dict[str, Any]) -> Any:
-    """What is found for a name, or one of its own where nothing is."""
-    try:
+SPELLINGS = ("utf8", "utf-8", "latin1", "latin-1", "ascii", "us-ascii", "cp1252", "windows-1252", "utf-16", "utf16")
+"""Names that people use for a codec, each of which `codecs` remembers by itself."""
+
+
+def _finds(name: str, codec: Any) -> bool:
+    """Whether a name is one of Python's own codec, and leads to that object."""
+    import encodings
+
+    if encodings.search_function(name.lower().replace(" ", "_")) is None:
+        return False
+    return codecs.lookup(name) is codec
+
+
+def find_codec(name: str | None, kind: Any, functions: Any, attributes: dict[str, Any]) -> Any:
+    """What is found for a name, or one of its own."""
+    if name is not None:
         return codecs.lookup(name)
-    except LookupError:
-        codec = kind.__new__(kind, *functions)
-        vars(codec).update(attributes)
-        return codec
+    codec = tuple.__new__(kind, functions)
+    vars(codec).update(attributes)
+    return codec
 
 
 def reduce_lexer(_pickler: Any, lexer: Any) -> Any:
     """A lexer of pygments, whose class gets its rules ready when it is first called."""
-    if is_users(type(lexer)):  # what it has got ready comes back with the class
-        return NotImplemented
     return make_lexer, (type(lexer),), vars(lexer)
 
 

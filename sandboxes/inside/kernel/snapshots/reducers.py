@@ -205,7 +205,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("blinker.base", "Signal", references.reduce_signal),
     ("tenacity", "BaseRetrying", contexts.reduce_retrying),
     ("threading", "local", contexts.reduce_local),
-    *(("structlog._output", kind, refusing.reduce_printer) for kind in ("PrintLogger", "WriteLogger", "BytesLogger")),
+    *(("structlog._output", kind, refusing.reduce_printer) for kind in ("PrintLogger", "WriteLogger")),
     ("requests", "Response", refusing.reduce_response),
     ("httpx", "Response", refusing.reduce_response),
     ("builtins", "BaseException", errors.reduce_error),
@@ -235,6 +235,10 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("tempfile", "_TemporaryFileCloser", refusing.refuse("a temporary file, which is removed with its session")),
     ("tempfile", "TemporaryDirectory", refusing.refuse("a temporary folder, which is removed with its session")),
 )
+
+
+OF_LIBRARIES_ONLY = (parts.reduce_lexer, refusing.reduce_printer)
+"""Those that know nothing of what a class of a cell has besides."""
 
 
 class _OfLibraries:
@@ -277,7 +281,9 @@ class _KnownKinds(dict[type, Reduce | None]):
         return found
 
     def _look(self, kind: type) -> Reduce | None:
-        found = next((reduce for base, reduce in self._bases if issubclass(kind, base)), None)
+        of_cell = is_users(kind)
+        ways = (reduce for base, reduce in self._bases if issubclass(kind, base))
+        found = next((reduce for reduce in ways if not (of_cell and reduce in OF_LIBRARIES_ONLY)), None)
         if found is None and (family := containers.family_of(kind)) is not None:
             found = containers.reducer(family)
         if found is None and attributes.drops_them(kind):

@@ -2,7 +2,6 @@
 
 import _csv
 import array
-import contextlib
 import datetime
 import gc
 import io
@@ -12,7 +11,6 @@ import sys
 import threading
 import weakref
 from pickle import PicklingError
-from queue import Empty
 from typing import Any
 
 from . import instances
@@ -30,15 +28,12 @@ def reduce_printer(pickler: Any, logger: Any) -> Any:
 
 
 def reduce_queue(_pickler: Any, queue: Any) -> Any:
-    """A `SimpleQueue` with what is in it, which nobody else takes out meanwhile."""
-    if len(sys._current_frames()) > 1:
-        raise PicklingError("a queue that other threads may use")
-    items = []
-    with contextlib.suppress(Empty):
-        while True:
-            items.append(queue.get_nowait())
-    for item in items:
-        queue.put(item)
+    """A `SimpleQueue` with what is in it, which is looked at and not taken out."""
+    held, count = gc.get_referents(queue), queue.qsize()
+    if sys.version_info >= (3, 13):
+        items = held[:count]
+    else:  # one list, of which the beginning has been taken out
+        items = held[0][len(held[0]) - count :]
     return type(queue), (), items, None, None, fill_queue
 
 

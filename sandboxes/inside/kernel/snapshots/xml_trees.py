@@ -12,8 +12,10 @@ from pickle import PicklingError
 from typing import Any
 
 OF_LIBRARY = ("lxml.etree", "lxml.html")
-MOST_NODES = 300_000
+MOST_NODES = 200_000
 """Nodes up to which a tree is kept: it is written and read once more at each step."""
+MOST_FOR_TEXTS = 10_000
+"""Nodes up to which it is kept for texts alone, which are as well without."""
 
 
 class Nodes:
@@ -28,9 +30,43 @@ class Nodes:
 
     def __init__(self, data: bytes, known: dict[str, Any]) -> None:
         self._made_of = data, known
+        self.texts = Texts(self)
 
     def __reduce__(self) -> Any:
         return read_nodes, self._made_of
+
+
+class Texts:
+    """Stands in a stream for the texts and attributes in a tree, as XPath finds them."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+
+    def __reduce__(self) -> Any:
+        return find_texts, (self._nodes,)
+
+
+class Known:
+    """The nodes of a tree, or why it does not come back; holds the nodes, so that these stay the same.
+
+    Args:
+        nodes: All nodes of the tree.
+    """
+
+    def __init__(self, nodes: list[Any]) -> None:
+        self.nodes = nodes
+        self.refused = ""
+        self.written: Any = None
+
+    def checked(self) -> Any:
+        """What stands for the tree.
+
+        Raises:
+            PicklingError: it does not come back.
+        """
+        if self.refused:
+            raise PicklingError(self.refused)
+        return self.written
 
 
 def read_nodes(data: bytes, known: dict[str, Any]) -> list[Any]:
@@ -51,6 +87,16 @@ def read_nodes(data: bytes, known: dict[str, Any]) -> list[Any]:
     return nodes
 
 
+def find_texts(nodes: list[Any]) -> dict[tuple[int, Any, bool], Any]:
+    """What XPath finds in a tree: by the place of its node, the name of an attribute, and whether it is behind it."""
+    places = {id(one): at for at, one in enumerate(nodes)}
+    root = next(one for one in nodes if isinstance(one.tag, str))
+    found: dict[tuple[int, Any, bool], Any] = {}
+    for text in root.xpath("descendant::text() | descendant-or-self::*/@*"):
+        found.setdefault((places[id(text.getparent())], text.attrname, text.is_tail), text)
+    return found
+
+
 def _nodes(root: Any, whole: bool) -> list[Any]:
     before, behind = _beside(root) if whole else ([], [])
     return [*before, *root.iter(), *behind]
@@ -63,18 +109,12 @@ def _beside(root: Any) -> tuple[list[Any], list[Any]]:
 
 def reduce_element(pickler: Any, element: Any) -> Any:
     """An element, or another node of a tree."""
-    if element.getparent() is None and element.getroottree().getroot() is None:  # a comment or the like by itself
+    alone = element.getparent() is None and element.getroottree().getroot() is None
+    if alone and type(element).__module__ == OF_LIBRARY[0]:  # a comment or the like by itself
         return make_alone, (element.tag, getattr(element, "target", None), element.text, element.tail)
-    nodes, places = _tree_of(pickler, element)
+    known, place = _place(pickler, element, MOST_NODES)
     hung: Any = getattr(element, "__dict__", None)
-    return find_node, (nodes, places[id(element)][1]), hung or None
-
-
-def reduce_attributes(_pickler: Any, attributes: Any) -> Any:
-    """The attributes of an element, which change it."""
-    of_element = sys.modules["lxml.etree"]._Element
-    owner = next((one for one in gc.get_referents(attributes) if isinstance(one, of_element)), None)
-    return NotImplemented if owner is None else (getattr, (owner, "attrib"))
+    return find_node, (known.checked(), place), hung or None
 
 
 def make_alone(make: Any, target: Any, text: Any, tail: Any) -> Any:
@@ -103,51 +143,71 @@ def find_tree(kind: Any, root: Any) -> Any:
     return tree if tree.getroot() is root else importlib.import_module("lxml.etree").ElementTree(root)
 
 
+def reduce_attributes(_pickler: Any, attributes: Any) -> Any:
+    """The attributes of an element, which change it."""
+    of_element = sys.modules["lxml.etree"]._Element
+    owner = next((one for one in gc.get_referents(attributes) if isinstance(one, of_element)), None)
+    return NotImplemented if owner is None else (getattr, (owner, "attrib"))
+
+
 def reduce_text(pickler: Any, text: Any) -> Any:
     """A text that XPath has found, which knows its element; where that has another text by now, it is a text alone."""
     owner = text.getparent()
     if owner is None:
         return NotImplemented
-    try:
-        _tree_of(pickler, owner)
-        if find_text(owner, text.attrname, text.is_tail) == text:
-            return find_text, (owner, text.attrname, text.is_tail)
-        why = "its element has another text by now"
-    except PicklingError as error:
-        why = str(error)
+    now = owner.get(text.attrname) if text.attrname else owner.tail if text.is_tail else owner.text
+    why = "its element has another text by now"
+    if now == text:
+        try:
+            known, place = _place(pickler, owner, MOST_FOR_TEXTS)
+            return find_text, (known.checked().texts, (place, text.attrname, text.is_tail), str(text))
+        except PicklingError as error:
+            why = str(error)
     pickler.reducers.name("lxml's getparent", "method of texts", f"a text does not know its element any more: {why}")
     return NotImplemented
 
 
-def find_text(owner: Any, attribute: Any, behind: bool) -> Any:
-    """What XPath finds in an element: its text, the one behind it, or an attribute; None: nothing."""
-    way = "@*" if attribute else "following-sibling::node()[1][self::text()]" if behind else "text()[1]"
-    texts = owner.xpath(way)
-    return next((one for one in texts if one.getparent() is owner and one.attrname == attribute), None)
+def find_text(texts: dict[Any, Any], place: Any, text: str) -> Any:
+    """A text in a tree; one that was written otherwise there is a text alone."""
+    found = texts.get(place)
+    return found if found == text else text
 
 
-def _tree_of(pickler: Any, element: Any) -> tuple[Nodes, dict[int, tuple[Any, int]]]:
-    """What stands for the tree of an element, and where in it each node is that somebody holds.
+def _place(pickler: Any, element: Any, most: int) -> tuple[Known, int]:
+    """What is known of the tree of a node, and where the node is in it.
 
     Raises:
-        PicklingError: it would come back as another tree, is too large, or has elements of other libraries.
+        PicklingError: the tree is too large, or has elements of other libraries.
     """
-    top = element
-    while (parent := top.getparent()) is not None:
-        top = parent
-    root = element.getroottree().getroot()
-    whole = root is not None and (top is root or any(one is top for one in itertools.chain(*_beside(root))))
-    root = root if whole else top
-    known = pickler.reducers.trees.get(id(root))
-    if known is None:
-        known = pickler.reducers.trees[id(root)] = (*_written(root, whole), root)
-    return known[0], known[1]
+    trees: dict[int, tuple[Any, Known, int]] = pickler.reducers.trees
+    met = trees.get(id(element))
+    if met is None:
+        top = element
+        while (parent := top.getparent()) is not None:
+            top = parent
+        root = element.getroottree().getroot()
+        whole = root is not None and (top is root or any(one is top for one in itertools.chain(*_beside(root))))
+        root = root if whole else top
+        if not {type(element).__module__, type(root).__module__}.issubset(OF_LIBRARY):
+            raise PicklingError("a tree of lxml with elements of a class of its own")
+        if sum(1 for _ in itertools.islice(root.iter(), most + 1)) > most:
+            raise PicklingError(f"a tree of lxml with more than {most:,} nodes")
+        known = Known(_nodes(root, whole))
+        trees |= {id(one): (one, known, at) for at, one in enumerate(known.nodes)}
+        try:
+            known.written = _written(root, whole, known.nodes)
+        except PicklingError as error:
+            known.refused = str(error)
+        met = trees[id(element)]
+    return met[1], met[2]
 
 
-def _written(root: Any, whole: bool) -> tuple[Nodes, dict[int, tuple[Any, int]]]:
-    if sum(1 for _ in itertools.islice(root.iter(), MOST_NODES + 1)) > MOST_NODES:
-        raise PicklingError(f"a tree of lxml with more than {MOST_NODES:,} nodes")
-    nodes = _nodes(root, whole)
+def _written(root: Any, whole: bool, nodes: list[Any]) -> Nodes:
+    """What stands for a tree.
+
+    Raises:
+        PicklingError: it would come back as another one.
+    """
     kinds = list(map(type, nodes))
     modules = {kind.__module__ for kind in kinds}
     if not modules.issubset(OF_LIBRARY):
@@ -163,19 +223,27 @@ def _written(root: Any, whole: bool) -> tuple[Nodes, dict[int, tuple[Any, int]]]
         "lines": (),
     }
     again = read_nodes(data, known)
-    if list(map(type, again)) != kinds or _as_bytes(again[nodes.index(root)], whole, about) != data:
+    same = list(map(type, again)) == kinds
+    if about.xml_version is None:  # HTML has no namespaces, and its names may be other ones in XML
+        same = same and _names(again) == _names(nodes)
+    if not same or _as_bytes(again[nodes.index(root)], whole, about) != data:
         raise PicklingError("a tree of lxml that is no XML, or another one when it is read again")
     lines = [one.sourceline or 0 for one in nodes]
     if lines != [one.sourceline or 0 for one in again]:
         known["lines"] = lines
-    return Nodes(data, known), {id(one): (one, at) for at, one in enumerate(nodes)}
+    return Nodes(data, known)
+
+
+def _names(nodes: list[Any]) -> list[Any]:
+    """What the nodes of a tree are called, and their attributes."""
+    return [(one.tag, one.items()) for one in nodes]
 
 
 def _as_bytes(root: Any, whole: bool, about: Any) -> bytes:
     """A tree as XML, in the encoding that it was read in."""
-    tree = root.getroottree() if whole else root
+    encoding = about.encoding or "UTF-8"
     options = {"standalone": about.standalone} if whole else {"with_tail": False}
-    written: bytes = sys.modules["lxml.etree"].tostring(
-        tree, encoding=about.encoding or "UTF-8", xml_declaration=about.encoding is not None, **options
-    )
+    declared = about.standalone is not None or encoding.upper() != "UTF-8"
+    tree = root.getroottree() if whole else root
+    written: bytes = sys.modules["lxml.etree"].tostring(tree, encoding=encoding, xml_declaration=declared, **options)
     return written
