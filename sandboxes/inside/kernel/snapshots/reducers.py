@@ -311,7 +311,9 @@ class Reducers:
         self.asked = instances.asked
         """Classes of cells that are asked what to keep of their objects."""
         self.trees: dict[int, Any] = {}
-        """Trees of lxml that were written, by the identities of their roots."""
+        """Nodes of trees of lxml that were written, by their identities, each with what is known of its tree."""
+        self.tree_sizes: dict[int, tuple[Any, int]] = {}
+        """Roots of such trees, by their identities, and how many nodes were counted."""
         self.begun: set[int] = set()
         """Identities of objects that `instances` has begun to take apart for the present stream."""
         self.free: dict[type, bool] = {}

@@ -190,8 +190,12 @@ def _place(pickler: Any, element: Any, most: int) -> tuple[Known, int]:
         root = root if whole else top
         if not {type(element).__module__, type(root).__module__}.issubset(OF_LIBRARY):
             raise PicklingError("a tree of lxml with elements of a class of its own")
-        if sum(1 for _ in itertools.islice(root.iter(), most + 1)) > most:
-            raise PicklingError(f"a tree of lxml with more than {most:,} nodes")
+        counted = pickler.reducers.tree_sizes.get(id(root))
+        if counted is None or counted[1] == MOST_FOR_TEXTS < most:  # of a larger one it is known that it is one
+            counted = root, min(most, sum(1 for _ in itertools.islice(root.iter(), most)))
+            pickler.reducers.tree_sizes[id(root)] = counted
+        if counted[1] >= most:
+            raise PicklingError(f"a tree of lxml with {most:,} nodes or more")
         known = Known(_nodes(root, whole))
         trees |= {id(one): (one, known, at) for at, one in enumerate(known.nodes)}
         try:
