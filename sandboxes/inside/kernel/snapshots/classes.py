@@ -336,6 +336,9 @@ def make_enum(bases: Any, name: str, values: dict[str, Any], arguments: dict[str
     kind = maker.__new__(metaclass, name, bases, space)
     if made_of:
         type.__delattr__(kind, "__init__")
+        listed = getattr(kind, "_hashable_values_", []), getattr(kind, "_unhashable_values_", [])  # since Python 3.13
+        for known in (*listed, *getattr(kind, "_unhashable_values_map_", {}).values()):
+            known[:] = [values[one.name] if type(one) is _Place else one for one in known]
     return kind
 
 

@@ -150,7 +150,10 @@ def attributes_of(value: Any) -> dict[str, Any] | None:
     """The attributes of an object, without its own code being asked."""
     if not type(value).__dictoffset__:
         return None
-    found = object.__getattribute__(value, "__dict__")
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:  # since Python 3.12 some of its own types have a place for attributes and give none
+        return None
     return found if type(found) is dict else None
 
 

@@ -245,11 +245,16 @@ def _set_special(before: Any) -> None:
 
 
 def _workers() -> Any:
-    return vars(sys.modules["scipy.fft._pocketfft.helper"]._config).get("default_workers", 1) - 1 or None
+    return vars(_home("scipy.fft", "set_workers")._config).get("default_workers", 1) - 1 or None
 
 
 def _set_workers(before: Any) -> None:
-    sys.modules["scipy.fft._pocketfft.helper"]._config.default_workers = before + 1
+    _home("scipy.fft", "set_workers")._config.default_workers = before + 1
+
+
+def _home(module: str, function: str) -> Any:
+    """The module in which a library has a function and what that sets: another one in each version."""
+    return sys.modules[getattr(sys.modules[module], function).__module__]
 
 
 def _transforms() -> Any:
@@ -307,7 +312,7 @@ def _set_masked(before: Any) -> None:
 
 
 def _links() -> Any:
-    now = list(sys.modules["scipy.cluster.hierarchy"]._link_line_colors)
+    now = list(_home("scipy.cluster.hierarchy", "set_link_color_palette")._link_line_colors)
     return None if now == OF_LINKS else now
 
 
@@ -510,7 +515,7 @@ OF_LIBRARIES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "fonts of matplotlib": ("matplotlib.font_manager", _fonts, _set_fonts),
     "interactive figures": ("matplotlib", _interactive, _set_interactive),
     "errors of special functions": ("scipy.special", _special, _set_special),
-    "workers of transforms": ("scipy.fft._pocketfft.helper", _workers, _set_workers),
+    "workers of transforms": ("scipy.fft", _workers, _set_workers),
     "backends of transforms": ("scipy.fft._backend", _transforms, _set_transforms),
     "keys of opentelemetry": ("opentelemetry.context", _keys, _set_keys),
     "masked values": ("numpy.ma.core", _masked, _set_masked),
