@@ -178,6 +178,8 @@ class Walk:
         if isinstance(reduced, str):
             return _hash(_name(kind), reduced.encode())
         make, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
+        if type(state) is dict and all(type(name) is str for name in state):
+            state = dict(sorted(state.items()))  # attributes, which have no order that matters
         parts = [self.digest(arguments), self.digest(state)]
         parts.append(self.digest(list(items) if items is not None else None))
         parts.append(self.digest(dict(pairs) if pairs is not None else None))

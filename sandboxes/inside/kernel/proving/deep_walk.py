@@ -121,7 +121,7 @@ class DeepWalk(Walk):
         if isinstance(value, type):
             return is_users(value)
         if isinstance(value, FunctionType):
-            return value.__module__ == "__main__"
+            return value.__module__ == "__main__" and (value.__globals__ is self._space or _home(value) is None)
         if isinstance(value, BuiltinFunctionType | MethodType | ModuleType | CodeType | tuple | frozenset):
             return is_users(kind)
         return not kind.__module__.startswith(UNSHARED) and (is_users(kind) or hasattr(value, "__dict__"))
@@ -157,6 +157,10 @@ class DeepWalk(Walk):
         module = sys.modules.get(value.__module__ or "")
         if module is not None and vars(module) is value.__globals__ and value.__globals__ is not self._space:
             return _hash("function", f"{value.__module__}.{value.__qualname__}".encode())
+        home = _home(value)
+        if home is not None and value.__globals__ is not self._space:
+            # A library has given it other names, as attrs does with one function for each of its classes.
+            return _hash("function", f"{home.__name__}.{value.__code__.co_qualname}".encode())
         if value.__globals__ is self._space:
             sees = b"main"
         else:  # a namespace of `exec`, or a module that a cell made
@@ -290,6 +294,12 @@ class DeepWalk(Walk):
             return _hash("opaque", _name(kind).encode())
         finally:
             self._inside -= library
+
+
+def _home(function: FunctionType) -> ModuleType | None:
+    """The module of which a function has the variables, whatever module it says."""
+    home = sys.modules.get(str(function.__globals__.get("__name__")))
+    return home if home is not None and vars(home) is function.__globals__ else None
 
 
 def _is_drawn(value: Any, name: str) -> bool:

@@ -1,6 +1,7 @@
 """Parts of what libraries hold as a whole: arrays of trees and of models, elements of XML, texts in them, codecs."""
 
 import codecs
+import importlib
 import sys
 from typing import Any
 
@@ -150,3 +151,35 @@ def make_lexer(kind: Any) -> Any:
     """A lexer whose class has its rules."""
     kind()
     return kind.__new__(kind)
+
+
+SETTINGS = (
+    "protocol", "verify_mode", "verify_flags", "check_hostname", "options", "minimum_version", "maximum_version",
+    "post_handshake_auth", "keylog_filename",
+)  # fmt: skip
+"""What a context of encrypted connections tells of itself, beside its ciphers and how many certificates it trusts."""
+
+
+def reduce_opening(_pickler: Any, opening: Any) -> Any:
+    """What opens addresses for `urllib`: since Python 3.12 it has a context like all others, which is made anew."""
+    context = vars(opening).get("_context")
+    if context is None or _settings(context) != _settings(_context()):
+        return NotImplemented
+    return make_opening, (type(opening),), {name: one for name, one in vars(opening).items() if name != "_context"}
+
+
+def make_opening(kind: Any) -> Any:
+    """One with a context as `urllib` makes it."""
+    opening = kind.__new__(kind)
+    opening._context = _context()
+    return opening
+
+
+def _context() -> Any:
+    client: Any = importlib.import_module("http.client")
+    return client._create_https_context(client.HTTPSConnection._http_vsn)
+
+
+def _settings(context: Any) -> Any:
+    ciphers = [one["name"] for one in context.get_ciphers()]
+    return [getattr(context, name, None) for name in SETTINGS], ciphers, context.cert_store_stats()

@@ -200,6 +200,8 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("lxml.etree", "_Attrib", xml_trees.reduce_attributes),
     ("lxml.etree", "_ElementUnicodeResult", xml_trees.reduce_text),
     ("pygments.lexer", "RegexLexer", parts.reduce_lexer),
+    ("urllib.request", "HTTPSHandler", parts.reduce_opening),
+    ("zipfile._path", "InitializedState", instances.reduce_attributes),
     ("traitlets", "HasTraits", parts.reduce_traits),
     ("bidict", "BidictBase", parts.reduce_two_ways),
     ("blinker.base", "Signal", references.reduce_signal),
@@ -237,7 +239,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
 )
 
 
-OF_LIBRARIES_ONLY = (parts.reduce_lexer, refusing.reduce_printer)
+OF_LIBRARIES_ONLY = (parts.reduce_lexer, parts.reduce_opening, refusing.reduce_printer)
 """Those that know nothing of what a class of a cell has besides."""
 
 
