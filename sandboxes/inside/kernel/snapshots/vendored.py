@@ -92,6 +92,10 @@ def _find_modules_not_loaded(module: Any) -> None:
     module._lookup_module_and_qualname = lookup
 
 
+OF_MAKING = frozenset({"_hashable_values_", "_unhashable_values_", "_unhashable_values_map_"})
+"""What making an enumeration gives it, from Python 3.12 on, with the very values that its members have."""
+
+
 def _keep_members(module: Any) -> None:
     """Let an enumeration be made with its aliases, and its members with their attributes, without code of theirs."""
     from .classes import arguments_of_members, is_simple_enum, make_enum, members_first, metaclass_of, without_hook
@@ -107,7 +111,8 @@ def _keep_members(module: Any) -> None:
 
     def with_members(kind: Any) -> Any:
         state, slots = state_of(kind)
-        return members_first(kind, {name: state[name] for name in state if name not in kind.__members__}), slots
+        kept = {name: state[name] for name in state if name not in kind.__members__ and name not in OF_MAKING}
+        return members_first(kind, kept), slots
 
     def make(bases: Any, name: str, qualname: str, values: Any, home: str, identity: Any, extra: Any) -> Any:
         with without_hook(bases):
