@@ -478,6 +478,7 @@ def reduce_flat(pickler: Any, flat: Any) -> Any:
 
 
 MOST_STEPS = 10_000_000
+"""How far such an iterator may be: it is brought there step by step."""
 
 
 def make_flat(array: Any, index: int) -> Any:

@@ -46,7 +46,7 @@ class Texts:
         return find_texts, (self._nodes,)
 
 
-class Known:
+class Tree:
     """The nodes of a tree, or why it does not come back; holds the nodes, so that these stay the same.
 
     Args:
@@ -112,9 +112,9 @@ def reduce_element(pickler: Any, element: Any) -> Any:
     alone = element.getparent() is None and element.getroottree().getroot() is None
     if alone and type(element).__module__ == OF_LIBRARY[0]:  # a comment or the like by itself
         return make_alone, (element.tag, getattr(element, "target", None), element.text, element.tail)
-    known, place = _place(pickler, element, MOST_NODES)
+    tree, place = _place(pickler, element, MOST_NODES)
     hung: Any = getattr(element, "__dict__", None)
-    return find_node, (known.checked(), place), hung or None
+    return find_node, (tree.checked(), place), hung or None
 
 
 def make_alone(make: Any, target: Any, text: Any, tail: Any) -> Any:
@@ -159,8 +159,8 @@ def reduce_text(pickler: Any, text: Any) -> Any:
     why = "its element has another text by now"
     if now == text:
         try:
-            known, place = _place(pickler, owner, MOST_FOR_TEXTS)
-            return find_text, (known.checked().texts, (place, text.attrname, text.is_tail), str(text))
+            tree, place = _place(pickler, owner, MOST_FOR_TEXTS)
+            return find_text, (tree.checked().texts, (place, text.attrname, text.is_tail), str(text))
         except PicklingError as error:
             why = str(error)
     pickler.reducers.name("lxml's getparent", "method of texts", f"a text does not know its element any more: {why}")
@@ -173,13 +173,13 @@ def find_text(texts: dict[Any, Any], place: Any, text: str) -> Any:
     return found if found == text else text
 
 
-def _place(pickler: Any, element: Any, most: int) -> tuple[Known, int]:
+def _place(pickler: Any, element: Any, most: int) -> tuple[Tree, int]:
     """What is known of the tree of a node, and where the node is in it.
 
     Raises:
         PicklingError: the tree is too large, or has elements of other libraries.
     """
-    trees: dict[int, tuple[Any, Known, int]] = pickler.reducers.trees
+    trees: dict[int, tuple[Any, Tree, int]] = pickler.reducers.trees
     met = trees.get(id(element))
     if met is None:
         top = element
@@ -192,16 +192,16 @@ def _place(pickler: Any, element: Any, most: int) -> tuple[Known, int]:
             raise PicklingError("a tree of lxml with elements of a class of its own")
         counted = pickler.reducers.tree_sizes.get(id(root))
         if counted is None or counted[1] == MOST_FOR_TEXTS < most:  # of a larger one it is known that it is one
-            counted = root, min(most, sum(1 for _ in itertools.islice(root.iter(), most)))
+            counted = root, sum(1 for _ in itertools.islice(root.iter(), most))
             pickler.reducers.tree_sizes[id(root)] = counted
         if counted[1] >= most:
             raise PicklingError(f"a tree of lxml with {most:,} nodes or more")
-        known = Known(_nodes(root, whole))
-        trees |= {id(one): (one, known, at) for at, one in enumerate(known.nodes)}
+        tree = Tree(_nodes(root, whole))
+        trees |= {id(one): (one, tree, at) for at, one in enumerate(tree.nodes)}
         try:
-            known.written = _written(root, whole, known.nodes)
+            tree.written = _written(root, whole, tree.nodes)
         except PicklingError as error:
-            known.refused = str(error)
+            tree.refused = str(error)
         met = trees[id(element)]
     return met[1], met[2]
 
