@@ -34,7 +34,6 @@ Recipe = tuple[Any, dict[int, Any]]
 """A container, or an object, and the objects whose identities are numbers in it."""
 
 
-@functools.lru_cache(maxsize=1_000)
 def are_asked_for(source: str) -> bool:
     """Whether a cell may ask for identities: whether `id` is a name in its code that is no variable where it stands."""
     if CALLED.search(source) is None:  # as in nearly all

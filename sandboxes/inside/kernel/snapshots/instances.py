@@ -11,7 +11,6 @@ import ast
 import copyreg
 import ctypes
 import enum
-import functools
 import re
 import struct
 import sys
@@ -47,7 +46,6 @@ asked: "weakref.WeakSet[Any]" = weakref.WeakSet()
 """Classes that are asked what to keep of their objects, because not all of it can; and caches that are kept empty."""
 
 
-@functools.lru_cache(maxsize=1_000)
 def use_dictionaries(source: str) -> bool:
     """Whether a cell may hold the dictionary of attributes of an object."""
     if DICTIONARIES.search(source) is None:  # as in nearly all

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, TypeGuard
 
 from ..own_library import DELETED, KERNEL, own_library
 from . import library_registers
+from .cell_sources import CELL, CellSources
 from .classes import is_users, without_questions
 from .functions import is_of_own_loader
 from .identity import find_sentinel
@@ -74,7 +75,6 @@ Target = tuple[str, str | tuple[Any, ...]]
 """A path of names, and an attribute, or the keys of entries; no keys: any of them."""
 
 
-@functools.lru_cache(maxsize=1_000)
 def _assigned(source: str) -> frozenset[Target]:
     """What a cell assigns to."""
     try:
@@ -139,15 +139,15 @@ def _path(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[str, Any]:
+def capture(cells: CellSources, of_cells: dict[tuple[str, str], Any]) -> dict[str, Any]:
     """The attributes of libraries that cells have assigned to: `module:path:attribute` → value.
 
     Args:
-        sources: The code of the cells.
+        cells: Their code.
         of_cells: What they have put where the library's own is just now; see `OwnLibrary.as_it_was`.
     """
     found: dict[str, Any] = {}
-    targets: frozenset[Target] = frozenset().union(*map(_assigned, sources))
+    targets = cells.union(_assigned)
     CellAttributes.assigned = frozenset(what for _, what in targets if isinstance(what, str))
     for path, what in targets:
         if not isinstance(what, str):
@@ -170,7 +170,7 @@ def capture(sources: list[str], of_cells: dict[tuple[str, str], Any]) -> dict[st
         elif "." in path:
             _capture_of_object(path, what, found)
     for told, name in TOLD_BY_CODE.items():
-        if any(told in source for source in sources):
+        if cells.name(told):
             found |= name()
     return _of_active_patches() | found | _accessors() | _of_builtins()
 
@@ -179,7 +179,7 @@ def _lines_of_code() -> dict[str, Any]:
     """Lines that cells put where tracebacks and `inspect` look for those of a file, for code that has none."""
     cache = sys.modules["linecache"].cache
     kept = {name: entry for name, entry in list(cache.items()) if len(entry) == 4 and entry[1] is None}
-    kept = {name: entry for name, entry in kept.items() if not name.startswith("<cell ")}
+    kept = {name: entry for name, entry in kept.items() if not name.startswith(CELL)}
     return {f"{ITEMS}linecache::cache": kept} if 0 < len(kept) <= MAX_ITEMS else {}
 
 

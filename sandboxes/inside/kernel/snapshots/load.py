@@ -12,7 +12,17 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from ..own_library import own_library
-from . import identities, interpreter_state, manifest, memory, module_sources, module_state, modules, open_numbers
+from . import (
+    cell_sources,
+    identities,
+    interpreter_state,
+    manifest,
+    memory,
+    module_sources,
+    module_state,
+    modules,
+    open_numbers,
+)
 from .blobs import THREADS, Blobs, MissingBlobError
 from .buffers import FillingBuffer, blobs_of, patch
 from .classes import order_subclasses
@@ -20,7 +30,6 @@ from .partial_loading import load_foreign, load_partially
 from .pickling import load
 from .returning import is_so
 from .save import (
-    CELL,
     LAST_RESULT,
     MODULE_PREFIX,
     SETTING_PREFIX,
@@ -193,11 +202,9 @@ class SnapshotReader:
 
     def _remember_cells(self) -> None:
         """Let tracebacks show the code of the cells, and know what it asks for."""
-        for name, text in self._extra.items():
-            if name.startswith(CELL):
-                source = text.decode("utf-8", "surrogatepass")
-                CurrentSession.asks_for_identities |= identities.are_asked_for(source)
-                linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+        for name, source in cell_sources.read(self._extra).items():
+            CurrentSession.asks_for_identities |= identities.are_asked_for(source)
+            linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
 
     def _undo_writing(self, files: dict[str, Any], imported: list[str]) -> None:
         """Make the workspace as it was once more, where modules of it have changed files when they were imported."""
@@ -246,8 +253,7 @@ class SnapshotReader:
         with own_library().importing():
             from ..rebuilding.cell_code import define, definitions
 
-        cells = sorted((name for name in self._extra if name.startswith(CELL)), key=_cell_number)
-        sources = {name: self._extra[name].decode("utf-8", "surrogatepass") for name in cells}
+        sources = dict(sorted(cell_sources.read(self._extra).items(), key=lambda item: _cell_number(item[0])))
         reason = f"it holds code of {cache_tag}, which {manifest.cache_tag()} cannot load"
         again: dict[str, Any] = {}
         reasons: dict[str, str] = {}

@@ -11,6 +11,7 @@ from pickle import PicklingError
 from types import FunctionType, ModuleType
 from typing import Any, ClassVar
 
+from .cell_sources import CellSources
 from .functions import is_of_own_loader, state_of
 from .singletons import CurrentSession, is_of_session
 
@@ -79,14 +80,14 @@ def is_made_by_cell(module: Any) -> bool:
     return is_of_own_loader(space)
 
 
-def registered(made: dict[str, ModuleType], sources: list[str]) -> dict[str, ModuleType]:
+def registered(made: dict[str, ModuleType], cells: CellSources) -> dict[str, ModuleType]:
     """Of the modules that were made where `import` finds them, those of cells; libraries make some of their own.
 
     Args:
         made: All of them.
-        sources: What the cells are written in, one of which names the module.
+        cells: Their code, which names the module somewhere.
     """
-    return {name: one for name, one in made.items() if is_made(one) and any(name in source for source in sources)}
+    return {name: one for name, one in made.items() if is_made(one) and cells.name(name)}
 
 
 def made_modules() -> dict[int, ModuleType]:

@@ -7,12 +7,12 @@ read from the source of the cells: any small number is that of some descriptor.
 import ast
 import contextlib
 import fcntl
-import functools
 import os
 import stat
 from collections.abc import Iterator
 from typing import Any
 
+from .cell_sources import CellSources
 from .singletons import found, portable_path
 
 OF_OS = tuple(f"os.{name}" for name in ("open", "pipe", "pipe2", "dup", "memfd_create", "openpty"))
@@ -30,7 +30,6 @@ Number = tuple[int, list[str], str, int, int, bool]
 """The number, the variables that have it, and the file: path, flags, position, whether child processes get it."""
 
 
-@functools.lru_cache(maxsize=1_000)
 def _given(source: str) -> frozenset[str]:
     """The variables to which a cell gives such numbers, or into which it puts them."""
     if not any(name in source for name in (*OF_OS, *METHODS)):
@@ -68,17 +67,17 @@ def _gives(value: ast.expr) -> bool:
     return _gives(value.value) if isinstance(value, ast.DictComp | ast.Subscript) else False
 
 
-def look(values: dict[str, Any], sources: list[str]) -> tuple[list[Number], dict[str, str]]:
+def look(values: dict[str, Any], cells: CellSources) -> tuple[list[Number], dict[str, str]]:
     """Find the numbers of open files, and those of what cannot be opened again.
 
     Args:
         values: The user's variables.
-        sources: The code of the cells.
+        cells: Their code.
 
     Returns:
         The numbers, and why variables cannot be kept.
     """
-    given = frozenset().union(*map(_given, sources)) & values.keys()
+    given = cells.union(_given) & values.keys()
     if not given:
         return [], {}
     holders: dict[int, list[str]] = {}

@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import linecache
 import os
 import re
 import sys
@@ -30,6 +29,7 @@ from . import (
 )
 from .blobs import Spool, TooLargeError
 from .buffers import BufferWriter, blobs_of
+from .cell_sources import CellSources
 from .change_detection import change_detector, fast_digest
 from .files import FileTable
 from .manifest import Packs, Place
@@ -52,7 +52,6 @@ SETTING_PREFIX = ":ambient:"
 UNITS_OF_PRELOADED = (SETTING_PREFIX + "pandas options", SETTING_PREFIX + "matplotlib settings")
 """Settings that are there wherever these libraries are loaded: in units of their own, which do not count as use."""
 MODULE_PREFIX = ":module:"
-CELL = "<cell "
 STALE = "{0} was imported before it was changed; after a restore the functions are those of the file, so reload {0}"
 
 Lost = dict[str, Any]
@@ -92,14 +91,11 @@ class SnapshotWriter:
         self._partition.read_anew = tuple(SETTING_PREFIX + name for name in interpreter_state.READ_ANEW)
         self._partition.read_alone = frozenset(UNITS_OF_PRELOADED)
         self._modules = modules.ImportedModules(root)
-        self._sources: dict[str, tuple[Any, str]] = {}
-        """Name of a cell's file → its entry in linecache, and what it is joined."""
+        self._cells = CellSources()
         self._earlier: dict[str, module_sources.Kept] = {}
         """The sources of modules whose files have others by now."""
         self._numbers: list[open_numbers.Number] = []
         """The descriptors of which variables have the numbers."""
-        self._of_cells: dict[str, str] = {}
-        """The source of each cell by the name of its file, as this snapshot has it."""
         self.files_of: tuple[str, dict[str, Any], dict[str, Any], list[Lost]] = ("", {}, {}, [])
         """The snapshot that was taken last, the files that it has in the workspace and outside of it, and what it
         lacks."""
@@ -124,8 +120,8 @@ class SnapshotWriter:
         self.spool.begin(limit)
         try:
             # Before anything is quiet: for that, what a cell may have replaced is replaced once more.
-            self._of_cells = self._cell_sources()
-            patches = library_patches.capture(list(self._of_cells.values()), of_cells)
+            self._cells.look()
+            patches = library_patches.capture(self._cells, of_cells)
             with quiet(), without_collections():  # nearly all that is made is given back before they begin again
                 id, new, lost = self._take(cell, futures, sizes, patches)
         except TooLargeError:
@@ -142,8 +138,8 @@ class SnapshotWriter:
     def _take(
         self, cell: int, futures: int, sizes: dict[str, int], patches: dict[str, Any]
     ) -> tuple[str, list[str], list[Lost]]:
-        CurrentSession.asks_for_identities = any(map(identities.are_asked_for, self._of_cells.values()))
-        CurrentSession.asks_for_attributes = any(map(instances.use_dictionaries, self._of_cells.values()))
+        CurrentSession.asks_for_identities = self._cells.any(identities.are_asked_for)
+        CurrentSession.asks_for_attributes = self._cells.any(instances.use_dictionaries)
         values = self.variables()
         if LAST_RESULT in values and not _is_kept(values[LAST_RESULT]):
             del values[LAST_RESULT]
@@ -152,7 +148,7 @@ class SnapshotWriter:
         aliases = modules.aliases(values)
         found, stale = self._pickled(values, aliases, patches)
         reasons: dict[str, str] = {}
-        self._numbers, refused = open_numbers.look(values, list(self._of_cells.values()))
+        self._numbers, refused = open_numbers.look(values, self._cells)
         for name in refused:
             found.pop(name, None)
         main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
@@ -204,7 +200,7 @@ class SnapshotWriter:
             SETTING_PREFIX + name: value for name, value in interpreter_state.capture_settings(self.start).items()
         }
         found |= {SETTING_PREFIX + name: value for name, value in patches.items()}
-        made = namespaces.registered(self._modules.made, list(self._of_cells.values()))
+        made = namespaces.registered(self._modules.made, self._cells)
         cloudpickle()._PICKLE_BY_VALUE_MODULES = {*made, *namespaces.Detached.names()}
         found |= {f"{SETTING_PREFIX}module {name}": module for name, module in made.items()}
         for name, one in self._modules.replaced.items():
@@ -264,9 +260,7 @@ class SnapshotWriter:
     def _extra(self, futures: int) -> dict[str, bytes]:
         """Small things that are not pickled: what comes first at a restore, and the source of the cells."""
         functions = stub_names(self._main.__dict__)
-        sources = self._of_cells.values()
-        others = self._modules.other_names.items()
-        names = {name: own for name, own in others if any(name in source for source in sources)}
+        names = {name: own for name, own in self._modules.other_names.items() if self._cells.name(name)}
         early = {
             **interpreter_state.early(self.start),
             "futures": futures,
@@ -276,21 +270,7 @@ class SnapshotWriter:
             **({"taken out": taken_out} if (taken_out := modules.taken_out(self._main.__dict__.values())) else {}),
             **({"numbers": self._numbers} if self._numbers else {}),
         }
-        extra = {
-            "early": json.dumps(early).encode(),
-            "imported": self._modules.written,
-        }
-        extra |= {name: source.encode("utf-8", "surrogatepass") for name, source in self._of_cells.items()}
-        return extra
-
-    def _cell_sources(self) -> dict[str, str]:
-        """The source of each cell by the name of its file."""
-        before, self._sources = self._sources, {}
-        for name, entry in list(linecache.cache.items()):
-            if name.startswith(CELL) and len(entry) == 4:
-                known = before.get(name, (None, ""))
-                self._sources[name] = known if known[0] is entry else (entry, "".join(entry[2]))
-        return {name: source for name, (_, source) in self._sources.items()}
+        return {"early": json.dumps(early).encode(), "imported": self._modules.written, **self._cells.streams()}
 
     def _lost(self, values: dict[str, Any], reasons: dict[str, str], cell: int) -> list[Lost]:
         lost: list[Lost] = []
