@@ -265,17 +265,19 @@ class _Attempt:
 
     async def _namespace(self, result: CellResult, cell: Cell) -> list[Variable]:
         """The variables after the cell; one that left none after it went back has those of the step it went to."""
-        state = self._state
+        before = self._state.get("namespace") or []
         if not result.variables_kept:
             if "back_to" not in cell:
-                return state.get("namespace", [])
+                return before
             if self._sandbox.head != self._before:
                 return []
             try:
                 result = await self._sandbox.run("", number=0, timeout=60.0, head=self._before)
             except SandboxError:
                 return []  # the next cell shows them
-        return namespace_rows(result.namespace, [*(state.get("cells") or []), cell])
+        if before and "back_to" not in cell:
+            return namespace_rows(result.namespace, [cell], before)
+        return namespace_rows(result.namespace, [*(self._state.get("cells") or []), cell])
 
     def _answer(self, cell: Cell, result: CellResult) -> State:
         """What State learns of the answer that came with the cell; nothing when the cell failed."""

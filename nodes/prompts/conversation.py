@@ -10,8 +10,11 @@ the same between calls and providers can cache it.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from operator import itemgetter
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
@@ -19,7 +22,7 @@ from graph.state import Cell, PlanStep, Review, State, Turn, Variable
 from models.quotation import quoted
 from models.situation import Situation, Wanted
 from nodes.prompts.exchanges import Exchange, ShownCell, answered, exchange_of, length_of, listed, plan_steps
-from nodes.prompts.observation import in_order_of_use, shorten
+from nodes.prompts.observation import shorten
 from sandboxes.functions import Description
 from sandboxes.network import NO_NETWORK, Network
 
@@ -59,7 +62,8 @@ class Detail:
 
 
 ALL = 1 << 20
-LEVELS = (
+Level = tuple[int, int, int, int, int, int]
+LEVELS: tuple[Level, ...] = (
     (5, 5, LINES_SHOWN, ALL, 5, 4_000), (2, 6, 20, ALL, 5, 4_000), (2, 4, 20, ALL, 5, 2_000),
     (1, 2, 10, ALL, 1, 2_000), (1, 1, 0, ALL, 1, 2_000), (1, 1, 0, 40, 1, 600), (1, 1, 0, 12, 1, 300),
     (1, 1, 0, 2, 1, 300),
@@ -80,7 +84,10 @@ DELETED = re.compile(r"^del\b([^\n#;]{1,400})", re.M)
 """What a cell deletes at its first level, as it is written: names, and items of what stays."""
 CHANGED = re.compile(r"^([^\W\d_]\w{0,60})(?:\.\w{1,60})?\[[^\n]{1,200}?\][ ]?[-+*/|&]?=(?!=)", re.M)
 """Names of what a cell changes an item of: `orders["Total"] =`, `frame.loc[rows, "a"] +=`."""
+TURN, NUMBER = itemgetter("turn"), itemgetter("number")
+"""By both of them cells are in order."""
 NAMES_SHOWN = 12
+TURNS_REMEMBERED = 2_000
 UNCUT = 1 << 40
 LEAST = 4_000
 """Characters of a cell's code or observation that are shown of the newest cells, if they fit."""
@@ -117,13 +124,9 @@ def write_conversation(state: State, *, tools: bool, limit: int, closing: str = 
     cells = state.get("cells") or []
     count = len(cells)
     past = len(state.get("turns") or [])
-    before = sum(cell["turn"] < state["turn"] for cell in cells)
-    written = _Conversation()
-    # In the end whatever is left is cut: a few huge cells must not go beyond the limit either.
-    last, each = LEVELS[-1], limit // 15
-    whole = ((ALL, ALL, 0, *LEVELS[0][3:]), UNCUT, min(limit, SMALL))
-    tried = [whole, *((level, UNCUT, limit) for level in LEVELS), (last, max(each, LEAST), limit), (last, each, limit)]
-    for level, most, room in tried:
+    before = bisect_left(cells, state["turn"], key=TURN)
+
+    def write(level: Level, most: int, room: int = UNCUT) -> _Conversation:
         keep_full, keep_short, keep_lines, keep_turns, keep_answers, question = level
         detail = Detail(
             full=_border(count, keep_full),
@@ -134,10 +137,16 @@ def write_conversation(state: State, *, tools: bool, limit: int, closing: str = 
             question=question,
             most=most,
         )
-        written = _write(state, detail, tools=tools, closing=closing)
-        if written.length <= room:
-            break
-    return written.messages()
+        return _write(state, detail, tools=tools, closing=closing, room=room)
+
+    # In the end whatever is left is cut: a few huge cells must not go beyond the limit either.
+    last, each = LEVELS[-1], limit // 15
+    whole: Level = (ALL, ALL, 0, *LEVELS[0][3:])
+    tried = [(whole, UNCUT, min(limit, SMALL)), *((level, UNCUT, limit) for level in LEVELS)]
+    for level, most, room in [*tried, (last, max(each, LEAST), limit)]:
+        if (written := write(level, most, room)).length <= room:
+            return written.messages()
+    return write(last, each).messages()
 
 
 @dataclass(slots=True)
@@ -179,7 +188,8 @@ def _border(count: int, keep: int) -> int:
     return max(count - keep, 0) // BLOCK * BLOCK + 1
 
 
-def _write(state: State, detail: Detail, *, tools: bool, closing: str) -> _Conversation:
+def _write(state: State, detail: Detail, *, tools: bool, closing: str, room: int = UNCUT) -> _Conversation:
+    """Write the messages; no more of them once they have more characters than there is room for."""
     written = _Conversation()
     cells = state.get("cells") or []
     past = state.get("turns") or []
@@ -187,27 +197,28 @@ def _write(state: State, detail: Detail, *, tools: bool, closing: str) -> _Conve
     now = Turn(number=state["turn"], question=state["question"], plan=steps, answer="")
     shown = [turn for turn in past if turn["number"] >= detail.turns]
     unseen = f"({len(past) - len(shown)} earlier questions are not shown.)\n\n" if len(shown) < len(past) else ""
-    by_turn: dict[int, list[Cell]] = {}
-    for cell in cells:
-        by_turn.setdefault(cell["turn"], []).append(cell)
     ended = unseen
     for turn in [*shown, now]:
-        own = by_turn.get(turn["number"], [])
+        own = cells[bisect_left(cells, turn["number"], key=TURN) : bisect_right(cells, turn["number"], key=TURN)]
+        newest = own[bisect_left(own, detail.short, key=NUMBER) :]
         is_now = turn is now
         cut = max(detail.question, 4_000) if is_now else detail.question
         written.add(HumanMessage(ended + _opening(turn, own, detail, cut=cut)))
         ended = "" if is_now else _ended(turn, own)
         plan = turn["plan"] if turn["number"] >= detail.answers else []
-        beside = [cell["number"] for cell in own if "planned" in cell and cell["number"] >= detail.short][-1:]
+        beside = [cell["number"] for cell in newest if "planned" in cell][-1:]
         if plan and not beside:
             written.add(*_planned(plan, tools=tools))
         review = state.get("review") if is_now else None
-        for cell in own:
-            if cell["number"] >= detail.short:
-                written.add_cell(_shown(cell, detail, plan if cell["number"] in beside else [], tools=tools))
+        if review and review["after_cell"] in map(NUMBER, own[: len(own) - len(newest)]):
+            written.add(*_sent_back(review, tools=tools))
+        for cell in newest:
+            written.add_cell(_shown(cell, detail, plan if cell["number"] in beside else [], tools=tools))
             if review and review["after_cell"] == cell["number"]:
                 written.add(*_sent_back(review, tools=tools))
-        if review and not any(review["after_cell"] == cell["number"] for cell in own):
+            if written.length > room:
+                return written
+        if review and review["after_cell"] not in map(NUMBER, own):
             written.add(*_sent_back(review, tools=tools))
         if turn["answer"]:
             long = turn["number"] >= detail.answers
@@ -215,7 +226,7 @@ def _write(state: State, detail: Detail, *, tools: bool, closing: str) -> _Conve
     ending = [
         _progress(state.get("plan") or []),
         notes(state.get("notices") or []),
-        namespace_table(in_order_of_use(state.get("namespace") or [], cells)),
+        namespace_table(state.get("namespace") or []),
         closing,
     ]
     written.end("\n\n".join(part for part in ending if part))
@@ -227,10 +238,17 @@ def _ended(turn: Turn, own: Sequence[Cell]) -> str:
     ran = [cell for cell in own if cell["status"] != "rejected"]
     if not ran:
         return f"(Turn {turn['number']} ran no cells.)\n\n"
+    said = (f"; it {verb} {_named(names)}" for verb, names in _names_of(tuple(cell["code"] for cell in ran)) if names)
+    return f"(Turn {turn['number']} ended at step {ran[-1]['number']}{''.join(said)}.)\n\n"
+
+
+@lru_cache(maxsize=TURNS_REMEMBERED)  # each prompt says it of all turns before
+def _names_of(codes: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The names that cells bound, and those of which they changed an item."""
     bound: dict[str, None] = {}
     changed: dict[str, None] = {}
-    for cell in ran:
-        places = (match for pattern in (BOUND, CHANGED, DELETED) for match in pattern.finditer(cell["code"]))
+    for code in codes:
+        places = (match for pattern in (BOUND, CHANGED, DELETED) for match in pattern.finditer(code))
         for match in sorted(places, key=re.Match.start):
             names = [name.strip(" ()") for group in match.groups("") for name in group.split(",")]
             if match.re is DELETED:
@@ -239,21 +257,18 @@ def _ended(turn: Turn, own: Sequence[Cell]) -> str:
             else:
                 known = bound if match.re is BOUND else changed
                 known.update(dict.fromkeys(name for name in names if name and not name.startswith("_")))
-    changed = {name: None for name in changed if name not in bound}
-    said = (f"; it {verb} {_named(names)}" for verb, names in (("bound", bound), ("changed", changed)) if names)
-    return f"(Turn {turn['number']} ended at step {ran[-1]['number']}{''.join(said)}.)\n\n"
+    return ("bound", tuple(bound)), ("changed", tuple(name for name in changed if name not in bound))
 
 
-def _named(names: Iterable[str]) -> str:
-    listed = list(names)
-    return ", ".join(listed[:NAMES_SHOWN]) + (", …" if len(listed) > NAMES_SHOWN else "")
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMES_SHOWN]) + (", …" if len(names) > NAMES_SHOWN else "")
 
 
 def _opening(turn: Turn, own: Sequence[Cell], detail: Detail, *, cut: int) -> str:
     parts = [shorten(turn["question"], cut)]
     old = turn["answer"] and turn["number"] < detail.answers
-    lines = [] if old else [_line(cell) for cell in own if detail.line < cell["number"] < detail.short]
-    uncounted = sum(cell["number"] <= min(detail.line, detail.short - 1) for cell in own)
+    uncounted = bisect_right(own, min(detail.line, detail.short - 1), key=NUMBER)
+    lines = [] if old else [_line(cell) for cell in own[uncounted : bisect_left(own, detail.short, key=NUMBER)]]
     if uncounted and (lines or not turn["answer"]):  # of an answered turn it is said at which step it ended
         lines.insert(0, f"({uncounted} earlier cells are not shown)")
     if lines:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from graph.state import Cell, FileChange, Pending, Variable
 from sandboxes.results import CellResult, NamespaceRow
@@ -91,23 +90,34 @@ def cell_record(pending: Pending, result: CellResult, *, number: int, turn: int,
     return cell
 
 
-def in_order_of_use(rows: Sequence[Variable], cells: Sequence[Cell]) -> list[Variable]:
-    """The variables in the order in which cells last named them."""
-    used = {name: cell["number"] for cell in cells for name in _names(cell["code"])}
-    return sorted(rows, key=lambda row: used.get(row["name"], 0))
+def in_order_of_use(rows: Sequence[Variable], cells: Sequence[Cell], before: Sequence[Variable] = ()) -> list[Variable]:
+    """The variables in the order in which cells last named them.
+
+    Args:
+        rows: The variables.
+        cells: Those that ran since `before`, or all.
+        before: The variables before these cells, in that order.
+    """
+    places = {row["name"]: place for place, row in enumerate(before, 1)}
+    for place, cell in enumerate(cells, len(before) + 1):
+        places.update(dict.fromkeys(NAME.findall(cell["code"]), place))
+    return sorted(rows, key=lambda row: places.get(row["name"], 0))
 
 
-@lru_cache(maxsize=500)  # it is asked twice after each cell, for all cells before
-def _names(code: str) -> frozenset[str]:
-    return frozenset(NAME.findall(code))
+def namespace_rows(
+    rows: tuple[NamespaceRow, ...], cells: Sequence[Cell] = (), before: Sequence[Variable] = ()
+) -> list[Variable]:
+    """The namespace table as State keeps it: it is written after every cell, so those that were last used must do.
 
-
-def namespace_rows(rows: tuple[NamespaceRow, ...], cells: Sequence[Cell] = ()) -> list[Variable]:
-    """The namespace table as State keeps it: it is written after every cell, so those that were last used must do."""
+    Args:
+        rows: What the session says of its variables.
+        cells: Those that ran since `before`, or all.
+        before: The table before these cells.
+    """
     variables = [Variable(name=row.name[:100], kind=row.type[:100], summary=row.summary[:200]) for row in rows]
     kept: list[Variable] = []
     room = NAMESPACE_KEPT
-    for variable in reversed(in_order_of_use(variables, cells)):
+    for variable in reversed(in_order_of_use(variables, cells, before)):
         room -= sum(map(len, (variable["name"], variable["kind"], variable["summary"]))) + 20
         if room < 0:
             break
