@@ -1,13 +1,17 @@
 """What the model is shown of an analysis stays bounded, well-formed and mostly the same from call to call."""
 
 import itertools
+import random
+import sys
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from graph.state import PlanStep, Review, Turn, Variable
+from graph.state import Cell, PlanStep, Review, State, Turn, Variable
 from nodes.prompts.conversation import NAMESPACE_CHARS, namespace_table, write_conversation
-from nodes.prompts.observation import in_order_of_use
+from nodes.prompts.observation import NAME, in_order_of_use
 from nodes.restoration.receipt import Receipt, receipt_text
 from sandboxes.results import LostVariable
 from tests.states import make_cell, make_state
@@ -17,7 +21,7 @@ def size(messages: list[BaseMessage]) -> int:
     return sum(len(message.text) + len(str(getattr(message, "tool_calls", ""))) for message in messages)
 
 
-def long_state(cells: int, chars: int = 4_000) -> object:
+def long_state(cells: int, chars: int = 4_000) -> State:
     return make_state(
         cells=[
             make_cell(number, f"cell {number} · ok\n" + "x" * chars, code="y" * 800) for number in range(1, cells + 1)
@@ -25,20 +29,36 @@ def long_state(cells: int, chars: int = 4_000) -> object:
     )
 
 
+def calls_of(work: Callable[[], object], builtin: str = "") -> int:
+    """How many functions, or how often a builtin one, are called meanwhile; no other process changes that."""
+    calls = 0
+
+    def count(_frame: object, event: str, value: object) -> None:
+        nonlocal calls
+        calls += event == "c_call" and getattr(value, "__name__", "") == builtin if builtin else event == "call"
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
 @pytest.mark.parametrize("tools", [True, False])
 def test_a_prompt_does_not_grow_with_the_number_of_cells(tools: bool) -> None:
-    sizes = [size(write_conversation(long_state(cells), tools=tools, limit=60_000)) for cells in (60, 120, 400)]  # type: ignore[arg-type]
+    sizes = [size(write_conversation(long_state(cells), tools=tools, limit=60_000)) for cells in (60, 120, 400)]
     assert max(sizes) <= 60_000
     assert sizes[-1] <= sizes[0] * 1.35
 
 
 @pytest.mark.parametrize("limit", [8_000, 20_000, 60_000])
 def test_a_prompt_keeps_to_its_limit(limit: int) -> None:
-    assert size(write_conversation(long_state(200, 1_000), tools=True, limit=limit)) <= limit  # type: ignore[arg-type]
+    assert size(write_conversation(long_state(200, 1_000), tools=True, limit=limit)) <= limit
 
 
 def test_the_newest_cells_are_whole_and_old_ones_a_line() -> None:
-    messages = write_conversation(long_state(60), tools=True, limit=60_000)  # type: ignore[arg-type]
+    messages = write_conversation(long_state(60), tools=True, limit=60_000)
     assert "x" * 4_000 in messages[-1].text
     assert "Cells run before, in short:" in messages[0].text
     assert "1 · ok · purpose 1" in messages[0].text
@@ -68,8 +88,8 @@ def test_in_text_form_there_are_no_tool_messages() -> None:
 def test_the_beginning_of_the_prompt_is_the_same_between_most_calls() -> None:
     same = 0
     for cells in range(20, 40):
-        before = write_conversation(long_state(cells, 1_500), tools=True, limit=60_000)  # type: ignore[arg-type]
-        after = write_conversation(long_state(cells + 1, 1_500), tools=True, limit=60_000)  # type: ignore[arg-type]
+        before = write_conversation(long_state(cells, 1_500), tools=True, limit=60_000)
+        after = write_conversation(long_state(cells + 1, 1_500), tools=True, limit=60_000)
         same += before[:-1] == after[: len(before) - 1]
     assert same >= 14
 
@@ -165,6 +185,38 @@ def test_the_namespace_table_is_in_the_order_of_use() -> None:
     rows = [Variable(name=name, kind="int", summary="1") for name in ("old", "state", "m", "x_last")]
     cells = [make_cell(1, code="old = state = 1"), make_cell(2, code="m = x_last = 2"), make_cell(3, code="state += m")]
     assert [row["name"] for row in in_order_of_use(rows, cells)] == ["old", "x_last", "state", "m"]
+
+
+def test_the_order_of_use_follows_from_the_one_before_and_the_cells_since() -> None:
+    chosen = random.Random(7)
+    cells: list[Cell] = []
+    before: list[Variable] = []
+    for number in range(1, 200):
+        named = chosen.sample(range(30), 3)
+        cells.append(make_cell(number, code="; ".join(f"v{name} = {number}" for name in named)))
+        known = {name for cell in cells for name in NAME.findall(cell["code"])}
+        rows = [Variable(name=f"v{n}", kind="int", summary="1") for n in range(30) if f"v{n}" in known]
+        rows.append(Variable(name="never_named", kind="int", summary="1"))
+        whole = in_order_of_use(rows, cells)
+        before = in_order_of_use(rows, cells[-1:], before)
+        assert [row["name"] for row in before] == [row["name"] for row in whole]
+
+
+def test_writing_a_prompt_calls_no_more_functions_the_more_cells_there_were() -> None:
+    counts = [
+        calls_of(partial(write_conversation, long_state(cells), tools=True, limit=60_000)) for cells in (101, 1_001)
+    ]
+    assert counts[1] <= 1.1 * counts[0], counts
+
+
+def test_a_prompt_of_many_turns_looks_at_the_code_of_earlier_ones_once() -> None:
+    cells = [make_cell(number, turn=number, code=f"of_{number} = {number}") for number in range(1, 100)]
+    turns = [Turn(number=n, question=f"Question {n}?", plan=[], answer=f"Answer {n}.") for n in range(1, 100)]
+    state = make_state(turn=100, turns=turns, cells=cells, plan=[])
+    write = partial(write_conversation, state, tools=True, limit=60_000)
+    first, again = (calls_of(write, "finditer") for _ in range(2))
+    assert first >= 99
+    assert again == 0
 
 
 def test_a_line_of_an_old_cell_says_what_it_found() -> None:
