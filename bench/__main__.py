@@ -14,6 +14,7 @@ from bench import (
     floods,
     history,
     long_analyses,
+    many_cells,
     overhead,
     proving,
     sandboxes,
@@ -30,6 +31,7 @@ BENCHMARKS = (
     "tokens",
     "snapshots",
     "steps",
+    "many",
     "earlier",
     "proving",
     "branches",
@@ -46,6 +48,7 @@ BENCHMARKS = (
 MEASURED = {
     "snapshots": snapshots.measure,
     "steps": step_costs.measure,
+    "many": many_cells.measure,
     "earlier": earlier.measure,
     "proving": proving.measure,
     "branches": branches.measure,

@@ -3,7 +3,7 @@
 import asyncio
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +34,20 @@ async def until_asked(cells: Sequence[str], inputs: Path | None, folder: Path) -
     Returns:
         The seconds from when each cell was said to have ended until the model's client was called.
     """
+    return [spent async for spent in waits(cells, inputs, folder)]
+
+
+async def waits(
+    cells: Sequence[str], inputs: Path | None, folder: Path, *, max_cells: int = 100
+) -> AsyncIterator[float]:
+    """The same, one after the other, while the cells run; each comes when the model has answered.
+
+    Args:
+        cells: As there.
+        inputs: As there.
+        folder: As there.
+        max_cells: How many the turn may have.
+    """
     settings = await asyncio.to_thread(partial(Settings, home=folder))
     files = await asyncio.to_thread(lambda: sorted(inputs.glob("*")) if inputs is not None else [])
     model = ScriptedChat(cells=list(cells))
@@ -41,7 +55,6 @@ async def until_asked(cells: Sequence[str], inputs: Path | None, folder: Path) -
     async def choose(name: str) -> ScriptedChat:
         return model
 
-    spent: list[float] = []
     async with Sandboxes(folder / "threads") as sandboxes, open_checkpoints(settings) as saver:
         filled: set[str] = set()
 
@@ -63,14 +76,13 @@ async def until_asked(cells: Sequence[str], inputs: Path | None, folder: Path) -
         ended = 0.0
         async for data in builder.compile(checkpointer=saver).astream(
             {"messages": [HumanMessage("Do it")]},
-            {"configurable": {"thread_id": str(uuid.uuid4())}, "recursion_limit": 1_000},
-            context=Context(max_cells=100),
+            {"configurable": {"thread_id": str(uuid.uuid4())}, "recursion_limit": 10 * max_cells},
+            context=Context(max_cells=max_cells),
             stream_mode="custom",
             durability="sync",
         ):
             if data["event"] == "cell_finished":
                 ended = time.perf_counter()
             elif data["event"] == "model_answered" and ended:
-                spent.append(model.asked - ended)
+                yield model.asked - ended
                 ended = 0.0
-    return spent
