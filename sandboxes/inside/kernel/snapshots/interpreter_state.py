@@ -152,10 +152,18 @@ def _matplotlib() -> Any:
     settings, default = sys.modules["matplotlib"].rcParams, sys.modules["matplotlib"].rcParamsDefault
     usual = functools.partial(dict.get, default)
     others = [(key, value) for key, value in dict.items(settings) if value is not usual(key)]
-    return {key: value for key, value in others if value != usual(key) and not key.startswith("backend")}
+    found = {key: value for key, value in others if value != usual(key) and not key.startswith("backend")}
+    backend = dict.get(settings, "backend")
+    return found | ({"backend": backend} if type(backend) is str and backend in BACKENDS else {})
+
+
+BACKENDS = frozenset({"Agg", "svg", "SVG", "pdf", "PDF", "ps", "PS"})
+"""Names of backends that need no screen, but for how the one is written that is used where a cell has named none."""
 
 
 def _set_matplotlib(before: Any) -> None:
+    if "backend" in before:
+        sys.modules["matplotlib"].use(before["backend"])
     settings, default = sys.modules["matplotlib"].rcParams, sys.modules["matplotlib"].rcParamsDefault
     for key, value in dict.items(default):
         if not key.startswith("backend"):

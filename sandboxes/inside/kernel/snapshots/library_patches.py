@@ -41,6 +41,8 @@ PREFIX = "attribute "
 """How the names of these settings begin."""
 ITEMS = "items of "
 """How the names of those begin that are entries of containers."""
+ADDED = "added"
+"""In the place of the type of a container: what is added to what it has."""
 CHANGING = frozenset(
     {"append", "extend", "insert", "remove", "pop", "clear", "add", "discard", "update", "setdefault", "sort"}
 )
@@ -81,39 +83,45 @@ def _assigned(source: str) -> frozenset[Target]:
         nodes = list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # a cell that never ran
         return frozenset()
-    imported: dict[str, str] = {}
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            imported |= {one.asname: one.name for one in node.names if one.asname}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            imported |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
+    imported = imported_names(nodes)
     found: set[Target] = set()
-    for path, what in (pair for node in nodes for pair in _targets(node)):
+    for path, what in (pair for node in nodes for pair in targets_of(node)):
         first, dot, rest = path.partition(".")
         both = {path, imported.get(first, first) + dot + rest}
         found |= {(one, what) for one in both if isinstance(what, str) or "." in one}
     return frozenset(found)
 
 
-def _targets(node: ast.AST) -> Iterator[Target]:
+def imported_names(nodes: list[ast.AST]) -> dict[str, str]:
+    """The names that a cell gives to what it imports, and what that is called where it comes from."""
+    imported: dict[str, str] = {}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            imported |= {one.asname: one.name for one in node.names if one.asname}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            imported |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
+    return imported
+
+
+def targets_of(node: ast.AST) -> Iterator[Target]:
     """What one expression of a cell sets: the names that lead to an object, and the attribute or entries."""
     if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-        yield _path(node.value), node.attr if isinstance(node.ctx, ast.Store) else DELETING + node.attr
+        yield path_of(node.value), node.attr if isinstance(node.ctx, ast.Store) else DELETING + node.attr
     if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
         is_key = isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Constant)
         keys = (node.slice.value,) if is_key and isinstance(node.slice, ast.Constant) else ()
         if (space := _space_of(node.value)) is not None:
-            yield _path(space), keys[0] if keys and isinstance(keys[0], str) else ANY
+            yield path_of(space), keys[0] if keys and isinstance(keys[0], str) else ANY
         else:
-            yield _path(node.value), keys
+            yield path_of(node.value), keys
     if not isinstance(node, ast.Call):
         return
     if isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
-        yield _path(node.func.value), ()
-    owner, _, function = _path(node.func).rpartition(".")
+        yield path_of(node.func.value), ()
+    owner, _, function = path_of(node.func).rpartition(".")
     given = [one.value if isinstance(one, ast.Constant) else None for one in node.args[:2]]
     if function in SETTERS and len(given) == 2:
-        yield _path(node.args[0]), given[1] if isinstance(given[1], str) else ANY
+        yield path_of(node.args[0]), given[1] if isinstance(given[1], str) else ANY
     if function == "register":
         yield owner, REGISTER
     if function == "register_error" and given and isinstance(given[0], str):
@@ -127,14 +135,14 @@ def _space_of(node: ast.expr) -> ast.expr | None:
     """What `vars(x)` and `x.__dict__` are the variables of; None: it is neither."""
     if isinstance(node, ast.Attribute) and node.attr == "__dict__":
         return node.value
-    is_call = isinstance(node, ast.Call) and _path(node.func) == "vars" and len(node.args) == 1
+    is_call = isinstance(node, ast.Call) and path_of(node.func) == "vars" and len(node.args) == 1
     return node.args[0] if is_call and isinstance(node, ast.Call) else None
 
 
-def _path(node: ast.expr) -> str:
+def path_of(node: ast.expr) -> str:
     """Names with dots between them; empty: something else."""
     if isinstance(node, ast.Attribute):
-        before = _path(node.value)
+        before = path_of(node.value)
         return f"{before}.{node.attr}" if before else ""
     return node.id if isinstance(node, ast.Name) else ""
 
@@ -220,7 +228,7 @@ def _capture_subclasses(path: str, found: dict[str, Any]) -> None:
     known: Any = sys.modules["_abc"]
     with contextlib.suppress(Exception):  # classes may have anything for a name
         kinds: list[Any] = [kind for kind in (one() for one in known._get_dump(owner)[0]) if kind is not None]
-        kinds = [kind for kind in kinds if is_users(kind) or _is_found(kind)]
+        kinds = [kind for kind in kinds if is_users(kind) or is_found(kind)]
         kinds.sort(key=lambda kind: (str(kind.__module__), str(kind.__qualname__)))
         found[f"{SUBCLASSES}{module}:{inner}:register"] = kinds
 
@@ -336,12 +344,12 @@ def _place_of(owner: Any) -> tuple[str, str, Any] | None:
         known = sys.modules.get(owner.__name__) is owner and getattr(owner, "__spec__", None) is not None
         is_kept = known and not _is_of_workspace(owner) and not is_of_own_loader(vars(owner))
         return (owner.__name__, "", owner) if is_kept else None
-    if not is_users(owner) and owner.__flags__ & CHANGEABLE and _is_found(owner):
+    if not is_users(owner) and owner.__flags__ & CHANGEABLE and is_found(owner):
         return owner.__module__, owner.__qualname__, owner
     return None
 
 
-def _is_found(kind: type) -> bool:
+def is_found(kind: type) -> bool:
     """Whether a class is where it says; one that `types.new_class` made for a cell says `types`."""
     found: Any = sys.modules.get(kind.__module__)
     for name in kind.__qualname__.split("."):
@@ -402,6 +410,12 @@ def _fill(container: Any, value: Any) -> None:
     if isinstance(value, dict):
         for key, one in value.items():  # `update` would pass over what its class does with them
             container[key] = one
+    elif value[0] == ADDED:
+        for one in value[1]:
+            if isinstance(container, set):
+                container.add(one)
+            elif not any(one is other for other in container):
+                container.insert(0 if container is sys.meta_path else len(container), one)
     elif isinstance(container, list):
         container[:] = value[1]
     else:

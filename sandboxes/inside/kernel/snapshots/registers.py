@@ -13,7 +13,7 @@ from types import FunctionType, MethodType
 from typing import Any, ClassVar
 
 from ..dict_contents import DictContents, is_alone
-from . import library_registers
+from . import library_registers, service_registers
 from .classes import is_users
 
 PREFIXES = frozenset({"xml", "html", "rdf", "wsdl", "xs", "xsi", "dc"})
@@ -108,7 +108,7 @@ def _of_cells(module: str, place: str) -> list[tuple[Any, Any]]:
     register = _register(module, place)
     if _Untouched.has(module, place, register):
         return []
-    is_ones = OF_NOBODY_ELSE.get(module, _is_entry_of_cell)
+    is_ones = OF_NOBODY_ELSE.get(module, is_entry_of_cell)
     mine = [(key, value) for key, value in register.items() if is_ones(key, value)]
     if not mine:
         _Untouched.add(module, place, register)
@@ -192,7 +192,8 @@ def _entries() -> Any:
     return found or None
 
 
-def _is_entry_of_cell(key: Any, value: Any) -> bool:
+def is_entry_of_cell(key: Any, value: Any) -> bool:
+    """Whether an entry of a dictionary is a cell's, or has something of one in it."""
     within = (*(key if type(key) is tuple else ()), *(value if isinstance(value, tuple) else ()))
     # A method that a class of a cell has from a library is the library's, and bound to the class.
     bound = [one.__self__ for one in (value, *within) if type(one) is MethodType]
@@ -205,7 +206,7 @@ def _is_of_nobody_else(key: Any, value: Any) -> bool:
     Programs give it functions of others: `register_adapter(np.int64, int)`, `register_converter("json", json.loads)`.
     """
     of_library = type(value) is FunctionType and "<locals>" in value.__qualname__
-    return not of_library or _is_entry_of_cell(key, value)
+    return not of_library or is_entry_of_cell(key, value)
 
 
 OF_SHUTIL = frozenset({"tar", "gztar", "bztar", "xztar", "zstdtar", "zip"})
@@ -289,7 +290,7 @@ def _formats() -> Any:
     size = sum(map(len, (*tables.values(), library.EXTENSION)))
     if size == _Registered.formats:
         return None
-    mine = {name for table in tables.values() for name, one in table.items() if _is_entry_of_cell(None, one)}
+    mine = {name for table in tables.values() for name, one in table.items() if is_entry_of_cell(None, one)}
     ends = {
         end: name
         for end, name in library.EXTENSION.items()
@@ -454,5 +455,6 @@ KEPT: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     INSTEAD: ("sys", lambda: None, _set_instead),  # of earlier snapshots, all in one; now each has its name behind it
     "folders of time zones": ("zoneinfo._tzpath", _zone_files, _set_zone_files),
     **library_registers.OF_LIBRARIES,
+    **service_registers.OF_SERVICES,
 }
 """Name → the module that must be loaded, how it is read (None: nothing of a cell is in it), how it is put back."""

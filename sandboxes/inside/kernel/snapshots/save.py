@@ -18,6 +18,7 @@ from . import (
     identities,
     instances,
     interpreter_state,
+    library_calls,
     library_patches,
     manifest,
     module_sources,
@@ -122,6 +123,7 @@ class SnapshotWriter:
             # Before anything is quiet: for that, what a cell may have replaced is replaced once more.
             self._cells.look()
             patches = library_patches.capture(self._cells, of_cells)
+            library_calls.capture(self._cells, patches)
             with quiet(), without_collections():  # nearly all that is made is given back before they begin again
                 id, new, lost = self._take(cell, futures, sizes, patches)
         except TooLargeError:

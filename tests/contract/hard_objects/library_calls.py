@@ -1,0 +1,174 @@
+"""What cells have given to libraries by calling functions of theirs, of which nothing of Stepwell's knows the names."""
+
+# ruff: noqa: E501 (the lines of cells)
+
+from tests.contract.hard_objects import session
+
+SESSIONS = {
+    "algorithms, formats and keywords of one's own that libraries were given": session(
+        """
+        import hmac, jsonschema, jwt
+        from jsonschema import FormatChecker, validators
+        class Reversed(jwt.algorithms.HMACAlgorithm):
+            def sign(self, msg, key):
+                return super().sign(msg, key)[::-1]
+            def verify(self, msg, key, sig):
+                return hmac.compare_digest(self.sign(msg, key), sig)
+        jwt.register_algorithm("REV256", Reversed(Reversed.SHA256))
+        token = jwt.encode({"a": 1}, "y" * 32, algorithm="REV256")
+        # %%
+        calls = []
+        @FormatChecker.cls_checks("even")
+        def is_even(value):
+            calls.append(value)
+            return value % 2 == 0
+        def loud(validator, value, instance, schema):
+            if instance != instance.upper():
+                yield jsonschema.ValidationError("not loud")
+        Loud = validators.extend(jsonschema.Draft202012Validator, {"loud": loud})
+        """,
+        """
+        jwt.decode(token, "y" * 32, algorithms=["REV256"])
+        jwt.encode({"a": 1}, "y" * 32, algorithm="REV256") == token
+        type(jwt.api_jws._jws_global_obj._algorithms["REV256"]) is Reversed, "REV256" in jwt.PyJWS().get_algorithms()
+        FormatChecker().conforms(3, "even"), FormatChecker().conforms(4, "even"), calls
+        FormatChecker.checkers["even"][0] is is_even
+        [error.message for error in Loud({"loud": True}).iter_errors("a")]
+        """,
+    ),
+    "artists with legends of their own, and backends by name": session(
+        """
+        import matplotlib
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+        from matplotlib.legend import Legend
+        from matplotlib.legend_handler import HandlerPatch
+        from matplotlib.patches import Rectangle
+        # %%
+        class Band(Rectangle):
+            def __init__(self, low, high, **more): super().__init__((0, low), 5, high - low, **more)
+        class OfBands(HandlerPatch): pass
+        Legend.update_default_handler_map({Band: OfBands()})
+        fig, ax = plt.subplots()
+        ax.add_patch(Band(1, 2, label="ok")); ax.set_title("bands")
+        """,
+        """
+        type(Legend.get_default_handler_map()[Band]) is OfBands
+        ax.legend().get_texts()[0].get_text()
+        matplotlib.get_backend(), type(fig.canvas).__name__, type(plt.figure().canvas).__name__
+        len(Legend.get_default_handler_map()), Rectangle in Legend.get_default_handler_map()
+        """,
+    ),
+    "a backend for files": session(
+        """
+        import io
+        import matplotlib.pyplot as plt
+        plt.switch_backend("svg")
+        fig, ax = plt.subplots(); line, = ax.plot([1, 2])
+        """,
+        """
+        plt.get_backend(), type(fig.canvas).__name__, type(plt.figure().canvas).__name__
+        out = io.BytesIO(); fig.savefig(out) ;; out.getvalue()[:5]
+        line.axes is ax, plt.fignum_exists(1)
+        """,
+    ),
+    "hooks, providers, caches and switches that libraries were given": session(
+        """
+        import wrapt
+        from langchain_core.caches import InMemoryCache
+        from langchain_core.globals import get_debug, get_llm_cache, set_debug, set_llm_cache
+        from opentelemetry import trace
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+        from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+        trail = []
+        @wrapt.when_imported("colorsys")
+        def hook(module): trail.append(("imported", module.__name__))
+        # %%
+        exporter = InMemorySpanExporter()
+        provider = TracerProvider(shutdown_on_exit=False)
+        provider.add_span_processor(SimpleSpanProcessor(exporter))
+        trace.set_tracer_provider(provider)
+        # %%
+        set_debug(True)
+        cache = InMemoryCache()
+        set_llm_cache(cache)
+        """,
+        """
+        import colorsys ;; trail
+        trace.get_tracer_provider() is provider
+        span = trace.get_tracer("other").start_span("x"); span.end() ;; [one.name for one in exporter.get_finished_spans()]
+        get_debug(), get_llm_cache() is cache
+        cache.update("p", "m", [1]); get_llm_cache().lookup("p", "m") ;; get_llm_cache().lookup("p", "m")
+        """,
+    ),
+    "profiles, parsers that remember, sessions that are made inside, metrics by default": session(
+        """
+        import boto3, hypothesis, prometheus_client, pyparsing
+        from prometheus_client import CollectorRegistry, Counter, REGISTRY
+        from langchain_core import globals as switches
+        from langchain_core.caches import InMemoryCache
+        hypothesis.settings.register_profile("fast", max_examples=7, deadline=None, database=None, derandomize=True)
+        hypothesis.settings.load_profile("fast")
+        pyparsing.ParserElement.enable_packrat()
+        word = pyparsing.Word(pyparsing.alphas)
+        # %%
+        boto3.setup_default_session(region_name="eu-north-1", aws_access_key_id="a", aws_secret_access_key="b")
+        switches.set_llm_cache(InMemoryCache())
+        # %%
+        jobs = Counter("batch_jobs", "Jobs", ["queue"])
+        apart = CollectorRegistry()
+        own = Counter("own", "Own", registry=apart)
+        jobs.labels("mail").inc(3)
+        """,
+        """
+        hypothesis.settings.get_profile("fast").derandomize
+        hypothesis.settings.default.max_examples, hypothesis.settings().deadline
+        pyparsing.ParserElement._packratEnabled, word.parse_string("abc").as_list()
+        boto3.client("s3").meta.region_name
+        type(switches.get_llm_cache()).__name__
+        prometheus_client.REGISTRY is REGISTRY, REGISTRY._names_to_collectors["batch_jobs_total"] is jobs
+        later = Counter("later", "Later") ;; REGISTRY.get_sample_value("later_total")
+        REGISTRY.get_sample_value("batch_jobs_total", {"queue": "mail"})
+        own.inc() ;; apart.get_sample_value("own_total"), apart is REGISTRY
+        """,
+    ),
+    "calls of libraries that change nothing that stays, or no longer": session(
+        """
+        import jwt, pandas as pd, seaborn as sns
+        from jsonschema import FormatChecker
+        from pydantic import BaseModel, field_validator
+        class Odd:
+            def __getattr__(self, name): raise RuntimeError(name)
+            def __eq__(self, other): raise RuntimeError("compared")
+            def __hash__(self): raise RuntimeError("hashed")
+        odd = Odd()
+        class NoneAtAll(jwt.algorithms.NoneAlgorithm): pass
+        jwt.register_algorithm("gone", NoneAtAll())
+        jwt.unregister_algorithm("gone")
+        # %%
+        def never():
+            jwt.register_algorithm("never", odd)
+        class Row(BaseModel):
+            n: int
+            @field_validator("n")
+            @classmethod
+            def even(cls, value):
+                if value % 2:
+                    raise ValueError("odd")
+                return value
+        sns.set_theme(style="ticks")
+        try:
+            jwt.register_algorithm("odd", odd)
+        except TypeError as error:
+            said = str(error)
+        """,
+        """
+        "gone" in jwt.PyJWS().get_algorithms(), "never" in jwt.PyJWS().get_algorithms(), "odd" in jwt.PyJWS().get_algorithms()
+        said
+        Row(n=2).n
+        sorted(jwt.PyJWS().get_algorithms()) == sorted(jwt.api_jws._jws_global_obj._valid_algs)
+        type(odd).__name__
+        """,
+    ),
+}
