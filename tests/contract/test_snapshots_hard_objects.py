@@ -37,10 +37,11 @@ TRULY_NAMED = {
     "what attrs caches in slots, protocols with hooks, and an order of classes": {"pool", "pooled", "spare"},
     "trees that cannot come back": {"of_own", "links"},
     "notebook: numbers of rarer kinds": {"sub"},
-    "hooks, providers, caches and switches that libraries were given": {"provider"},
     "notebook: one object that must be asked beside others": {"cached", "held", "loader", "model"},
+    "hooks, providers, caches and switches that libraries were given": {"provider"},
 }
-"""What a proof names beside what the snapshot does, all of it true: cells make it again, or it is not as it was."""
+"""What a proof names beside what the snapshot does, all of it true: cells make it again, or it is not as it was; but for
+`provider`, which a hook of opentelemetry's for forks changes in the copy that is looked at."""
 
 ASK = """
 def _ask():

@@ -78,7 +78,7 @@ SESSIONS = {
         from langchain_core.caches import InMemoryCache
         from langchain_core.globals import get_debug, get_llm_cache, set_debug, set_llm_cache
         from opentelemetry import trace
-        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace import TracerProvider, sampling
         from opentelemetry.sdk.trace.export import SimpleSpanProcessor
         from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
         trail = []
@@ -97,6 +97,7 @@ SESSIONS = {
         """
         import colorsys ;; trail
         trace.get_tracer_provider() is provider
+        provider.sampler is sampling.DEFAULT_ON, provider.sampler._root is sampling.ALWAYS_ON
         span = trace.get_tracer("other").start_span("x"); span.end() ;; [one.name for one in exporter.get_finished_spans()]
         get_debug(), get_llm_cache() is cache
         cache.update("p", "m", [1]); get_llm_cache().lookup("p", "m") ;; get_llm_cache().lookup("p", "m")
@@ -169,6 +170,38 @@ SESSIONS = {
         Row(n=2).n
         sorted(jwt.PyJWS().get_algorithms()) == sorted(jwt.api_jws._jws_global_obj._valid_algs)
         type(odd).__name__
+        """,
+    ),
+    "an application of flask, with what stands for its requests": session(
+        """
+        import click, flask
+        from flask import Blueprint, Flask, current_app, g, request, session as of_visitor
+        app = Flask("status")
+        app.secret_key = "k"
+        hits = {}
+        @app.before_request
+        def count(): hits[request.path] = hits.get(request.path, 0) + 1
+        @app.get("/svc/<int:n>")
+        def svc(n):
+            g.n = n
+            of_visitor["n"] = of_visitor.get("n", 0) + n
+            return {"n": g.n, "app": current_app.name, "all": of_visitor["n"]}
+        # %%
+        ops = Blueprint("ops", "ops", url_prefix="/ops")
+        @ops.get("/ping")
+        def ping(): return "pong", 202, {"X-A": "1"}
+        app.register_blueprint(ops)
+        client = app.test_client()
+        first = client.get("/svc/2").json
+        kinds = [click.STRING, click.INT]
+        """,
+        """
+        client.get("/svc/3").json, hits
+        client.get("/ops/ping").status, client.get("/ops/ping").headers["X-A"], client.get("/none").status
+        request is flask.request, g is flask.g, of_visitor is flask.session, flask.has_request_context()
+        app.view_functions["svc"] is svc, client.application is app, app.blueprints["ops"] is ops
+        with_context = app.app_context(); with_context.push(); name = flask.url_for("svc", n=3); with_context.pop() ;; name
+        kinds[0] is click.STRING, kinds[1] is click.INT
         """,
     ),
 }

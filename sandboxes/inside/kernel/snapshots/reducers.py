@@ -68,7 +68,7 @@ from . import (
 )
 from .classes import is_users, member_reducer
 from .functions import home_of, reduce_function
-from .identity import can_be_bare, known_nans, sentinel_reducer
+from .identity import can_be_bare, known_nans, reduce_proxy, sentinel_reducer
 from .singletons import CurrentSession
 from .vendored import cloudpickle
 
@@ -189,6 +189,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("PIL.ImageFont", "FreeTypeFont", pictures.reduce_font),
     ("pyarrow", "ResizableBuffer", refusing.refuse("a buffer of arrow that can be resized")),
     ("pyarrow", "MemoryPool", library_registers.reduce_pool),
+    ("werkzeug.local", "LocalProxy", reduce_proxy),
     ("prometheus_client.registry", "CollectorRegistry", service_registers.reduce_registry),
     ("scipy.spatial", "cKDTree", arrays.reduce_tree),
     ("scipy.stats._unuran.unuran_wrapper", "Method", refusing.reduce_sampler),
