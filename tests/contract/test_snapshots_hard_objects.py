@@ -40,8 +40,8 @@ TRULY_NAMED = {
     "notebook: one object that must be asked beside others": {"cached", "held", "loader", "model"},
     "hooks, providers, caches and switches that libraries were given": {"provider"},
 }
-"""What a proof names beside what the snapshot does, all of it true: cells make it again, or it is not as it was; but for
-`provider`, which a hook of opentelemetry's for forks changes in the copy that is looked at."""
+"""What a proof names beside what the snapshot does, all true: cells make it again, or it is not as it was; but for
+`provider`, which a hook of opentelemetry for forks changes in the copy that is looked at."""
 
 ASK = """
 def _ask():
