@@ -414,8 +414,11 @@ def _fill(container: Any, value: Any) -> None:
         for one in value[1]:
             if isinstance(container, set):
                 container.add(one)
+            elif container is sys.meta_path:
+                if type(one) not in map(type, container):  # the library has not put its own there when it was imported
+                    container.insert(0, one)
             elif not any(one is other for other in container):
-                container.insert(0 if container is sys.meta_path else len(container), one)
+                container.append(one)
     elif isinstance(container, list):
         container[:] = value[1]
     else:
