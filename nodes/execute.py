@@ -43,7 +43,7 @@ from nodes.cell_outputs import outputs_of
 from nodes.computed_answers import fill, wanted_values
 from nodes.next_step import Next, tick
 from nodes.prompts.exchanges import copy_ahead
-from nodes.prompts.observation import cell_record, namespace_rows
+from nodes.prompts.observation import cell_record, in_order_of_use, namespace_rows
 from nodes.restoration.earlier_steps import EarlierSteps
 from nodes.restoration.line import cells_in_effect, next_state_id, start_of_cell
 from nodes.restoration.proofs import Proofs
@@ -268,7 +268,7 @@ class _Attempt:
         before = self._state.get("namespace") or []
         if not result.variables_kept:
             if "back_to" not in cell:
-                return before
+                return in_order_of_use(before, [cell], before)
             if self._sandbox.head != self._before:
                 return []
             try:

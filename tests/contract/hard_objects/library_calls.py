@@ -105,7 +105,7 @@ SESSIONS = {
     ),
     "profiles, parsers that remember, sessions that are made inside, metrics by default": session(
         """
-        import boto3, hypothesis, prometheus_client, pyparsing
+        import boto3, hypothesis, prometheus_client, pygments.token, pyparsing
         from prometheus_client import CollectorRegistry, Counter, REGISTRY
         from langchain_core import globals as switches
         from langchain_core.caches import InMemoryCache
@@ -113,6 +113,7 @@ SESSIONS = {
         hypothesis.settings.load_profile("fast")
         pyparsing.ParserElement.enable_packrat()
         word = pyparsing.Word(pyparsing.alphas)
+        Unit, Keyword = pygments.token.Token.Literal.Unit, pygments.token.Keyword
         # %%
         boto3.setup_default_session(region_name="eu-north-1", aws_access_key_id="a", aws_secret_access_key="b")
         switches.set_llm_cache(InMemoryCache())
@@ -121,16 +122,19 @@ SESSIONS = {
         apart = CollectorRegistry()
         own = Counter("own", "Own", registry=apart)
         jobs.labels("mail").inc(3)
+        REGISTRY.set_target_info({"env": "x"})
         """,
         """
         hypothesis.settings.get_profile("fast").derandomize
         hypothesis.settings.default.max_examples, hypothesis.settings().deadline
         pyparsing.ParserElement._packratEnabled, word.parse_string("abc").as_list()
         boto3.client("s3").meta.region_name
+        pygments.token.string_to_tokentype("Token.Literal.Unit") is Unit, Keyword is pygments.token.Keyword, Unit in pygments.token.Literal
         type(switches.get_llm_cache()).__name__
         prometheus_client.REGISTRY is REGISTRY, REGISTRY._names_to_collectors["batch_jobs_total"] is jobs
         later = Counter("later", "Later") ;; REGISTRY.get_sample_value("later_total")
         REGISTRY.get_sample_value("batch_jobs_total", {"queue": "mail"})
+        REGISTRY.get_target_info(), REGISTRY.get_sample_value("target_info", {"env": "x"})
         own.inc() ;; apart.get_sample_value("own_total"), apart is REGISTRY
         """,
     ),
@@ -202,6 +206,112 @@ SESSIONS = {
         app.view_functions["svc"] is svc, client.application is app, app.blueprints["ops"] is ops
         with_context = app.app_context(); with_context.push(); name = flask.url_for("svc", n=3); with_context.pop() ;; name
         kinds[0] is click.STRING, kinds[1] is click.INT
+        """,
+    ),
+    "a library whose own objects stay its own": session(
+        """
+        import os, sys
+        os.makedirs("opt/site-packages", exist_ok=True)
+        open("opt/site-packages/ownlib.py", "w").write('''
+        import threading
+        class Logger:
+            def __init__(self, name): self.name, self.lines = name, []
+        class Codec:
+            def __init__(self): self.used = 0
+            def use_it(self): self.used += 1
+        main = Logger("a"); active = main; loggers = {"a": Logger("a"), "b": Logger("b")}
+        codecs = {"default": Codec(), "raw": Codec()}; default_codec = codecs["default"]
+        _table = {}; view = _table; order = []; names = []; gone = {"x": 1, "y": 2}; left = {"x", "y"}
+        _state, _worker, _fd, mode = "off", None, -1, "a"
+        def use(name):
+            global active
+            active = main if name == "main" else Logger(name)
+        def log(text): active.lines.append(text)
+        def register_codec(name, codec, default=False): codecs[name] = codec
+        def encode():
+            default_codec.use_it()
+            return codecs["default"].used
+        def register(name, value, reset=False):
+            global _table
+            if reset: _table = {}
+            _table[name] = value
+        def enable_worker():
+            global _worker, _state, mode
+            if _state == "on": return
+            _state = "on"; mode = "b"; _worker = threading.local(); _worker.value = 1
+        def register_hook(hook, first=False):
+            order.insert(0, hook) if first else order.append(hook)
+            names.append(hook.__name__)
+        def unregister(name):
+            del gone[name]
+            left.remove(name)
+        def set_mode(now):
+            global mode
+            mode = now
+        ''')
+        sys.path.insert(0, os.path.abspath("opt/site-packages"))
+        import ownlib
+        # %%
+        class Mine:
+            used = 7
+        ownlib.use("main")
+        ownlib.register_codec("mine", Mine(), default=False)
+        ownlib.register("a", 1)
+        ownlib.register("b", Mine())
+        ownlib.enable_worker()
+        # %%
+        def last(): pass
+        def first(): pass
+        def again(): pass
+        ownlib.register_hook(last)
+        ownlib.register_hook(first, first=True)
+        ownlib.register_hook(again)
+        ownlib.register_hook(again)
+        ownlib.unregister("x")
+        """,
+        """
+        ownlib.active is ownlib.main
+        ownlib.log("x") ;; ownlib.main.lines
+        ownlib.codecs["default"] is ownlib.default_codec, type(ownlib.codecs["mine"]) is Mine, sorted(ownlib.codecs)
+        ownlib.encode(), ownlib.encode()
+        ownlib._table is ownlib.view
+        ownlib.register("later", 3) ;; ownlib.view["later"], type(ownlib.view["b"]) is Mine, ownlib.view["a"]
+        ownlib.enable_worker() ;; ownlib._worker is not None
+        [one.__name__ for one in ownlib.order], ownlib.order[0] is first
+        ownlib.gone, ownlib.left
+        """,
+    ),
+    "objects that must not be asked, in registers of libraries": session(
+        """
+        import jwt
+        from jsonschema import FormatChecker
+        from werkzeug.local import LocalProxy
+        asked = []
+        class Asks:
+            def __getattribute__(self, name):
+                asked.append(name)
+                if name == "__module__": raise SystemExit(3)
+                return object.__getattribute__(self, name)
+        def current():
+            asked.append("current")
+            return odd
+        odd = Asks()
+        FormatChecker.checkers["odd"] = (odd, ())
+        @FormatChecker.cls_checks("even")
+        def is_even(value): return value % 2 == 0
+        class Big(FormatChecker): pass
+        @Big.cls_checks("large")
+        def is_large(value): return value > 10
+        asked.clear()
+        # %%
+        held = __import__("weakref").ref(Big)
+        del Big
+        """,
+        """
+        asked.count("current"), asked.count("__module__") < 50
+        FormatChecker().conforms(4, "even"), FormatChecker().conforms(3, "even"), FormatChecker().conforms(3, "large")
+        __import__("gc").collect() ;; held() is None
+        type(odd) is Asks
         """,
     ),
 }

@@ -15,6 +15,7 @@ GROUP = 50
 ENCODING = "utf-8", "surrogatepass"
 
 Found = TypeVar("Found")
+Total = TypeVar("Total")
 
 
 class CellSources:
@@ -59,6 +60,20 @@ class CellSources:
             self._answers[question] = len(self._texts), found
         return found
 
+    def collect(self, add: Callable[[Total, str], None], empty: Callable[[], Total]) -> Total:
+        """What all cells have together, in something to which that of each is added.
+
+        Args:
+            add: Adds what the code of one has.
+            empty: Makes it.
+        """
+        total: Total
+        asked, total = self._answers.get(add) or (0, empty())
+        for _, text in self._texts[asked:]:
+            add(total, text)
+        self._answers[add] = len(self._texts), total
+        return total
+
     def any(self, question: Callable[[str], bool]) -> bool:
         """Whether it is so of one; see `union`."""
         return self._any(question, question)
@@ -78,7 +93,7 @@ class CellSources:
         """What a snapshot has of them, by name."""
         ends = range(GROUP, len(self._texts) + 1, GROUP)
         for end in ends[len(self._groups) :]:
-            self._groups[f"{TOGETHER}{end}"] = json.dumps(dict(self._texts[end - GROUP : end])).encode()
+            self._groups[f"{TOGETHER}{end}"] = _written(dict(self._texts[end - GROUP : end]))
         alone = self._texts[len(ends) * GROUP :]
         return self._groups | {name: text.encode(*ENCODING) for name, text in alone}
 
@@ -87,12 +102,16 @@ def _begins_with(entries: list[Any], known: list[Any]) -> bool:
     return len(known) <= len(entries) and all(map(operator.is_, known, entries))
 
 
+def _written(texts: dict[str, str]) -> bytes:
+    return json.dumps(texts, ensure_ascii=False).encode(*ENCODING)
+
+
 def read(streams: Mapping[str, bytes]) -> dict[str, str]:
     """The code of cells by the names of their files, of what a snapshot has."""
     found: dict[str, str] = {}
     for name, data in streams.items():
         if name.startswith(TOGETHER):
-            found |= json.loads(data)
+            found |= json.loads(data.decode(*ENCODING))
         elif name.startswith(CELL):
             found[name] = data.decode(*ENCODING)
     return found

@@ -3,6 +3,7 @@
 Of the environment and the search path only what differs from the start of the session is kept.
 """
 
+import contextlib
 import functools
 import os
 import sys
@@ -162,12 +163,14 @@ BACKENDS = frozenset({"Agg", "svg", "SVG", "pdf", "PDF", "ps", "PS"})
 
 
 def _set_matplotlib(before: Any) -> None:
-    if "backend" in before:
-        sys.modules["matplotlib"].use(before["backend"])
-    settings, default = sys.modules["matplotlib"].rcParams, sys.modules["matplotlib"].rcParamsDefault
+    library = sys.modules["matplotlib"]
+    settings, default = library.rcParams, library.rcParamsDefault
     for key, value in dict.items(default):
         if not key.startswith("backend"):
             dict.__setitem__(settings, key, before.get(key, value))
+    if "backend" in before and getattr(library.use, "__globals__", None) is vars(library):
+        with contextlib.suppress(ImportError):  # it needs what is not here
+            library.use(before["backend"])
 
 
 def _warnings() -> Any:

@@ -409,21 +409,33 @@ def _fill(container: Any, value: Any) -> None:
     """Put entries into a container, or all that it had in the place of what it has."""
     if isinstance(value, dict):
         for key, one in value.items():  # `update` would pass over what its class does with them
-            container[key] = one
+            if one is Gone:
+                container.pop(key, None)
+            else:
+                container[key] = one
     elif value[0] == ADDED:
-        for one in value[1]:
-            if isinstance(container, set):
-                container.add(one)
-            elif container is sys.meta_path:
-                if type(one) not in map(type, container):  # the library has not put its own there when it was imported
-                    container.insert(0, one)
-            elif not any(one is other for other in container):
-                container.append(one)
+        _add(container, value[1], value[2])
     elif isinstance(container, list):
         container[:] = value[1]
     else:
         container.clear()
         container.update(value[1])
+
+
+def _add(container: Any, items: dict[int, Any], gone: list[str]) -> None:
+    """Put items where they were, but for those that are there, and take texts away."""
+    there = list(container)
+    for place, one in sorted(items.items(), key=lambda item: item[0]):
+        is_there = one in there if type(one) is str else any(one is other for other in there)
+        if container is sys.meta_path:  # the library may have put its own there when it was imported
+            is_there = type(one) in map(type, there)
+        if isinstance(container, set):
+            container.add(one)
+        elif not is_there:
+            container.insert(place, one)
+    for text in gone:
+        if text in there:
+            container.remove(text)
 
 
 def reduce_patch(_pickler: Any, patch: Any) -> Any:

@@ -1,6 +1,7 @@
 """Parts of what libraries hold as a whole: arrays of trees and of models, elements of XML, texts in them, codecs."""
 
 import codecs
+import functools
 import importlib
 import sys
 from typing import Any
@@ -151,6 +152,16 @@ def make_lexer(kind: Any) -> Any:
     """A lexer whose class has its rules."""
     kind()
     return kind.__new__(kind)
+
+
+def reduce_token(_pickler: Any, token: Any) -> Any:
+    """A type of tokens of pygments, of each of which there is one: by its name."""
+    return make_token, (tuple(token),)
+
+
+def make_token(names: Any) -> Any:
+    """The type of a name."""
+    return functools.reduce(getattr, names, importlib.import_module("pygments.token").Token)
 
 
 SETTINGS = (

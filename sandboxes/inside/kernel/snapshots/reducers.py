@@ -190,6 +190,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("pyarrow", "ResizableBuffer", refusing.refuse("a buffer of arrow that can be resized")),
     ("pyarrow", "MemoryPool", library_registers.reduce_pool),
     ("werkzeug.local", "LocalProxy", reduce_proxy),
+    ("pygments.token", "_TokenType", parts.reduce_token),
     ("prometheus_client.registry", "CollectorRegistry", service_registers.reduce_registry),
     ("scipy.spatial", "cKDTree", arrays.reduce_tree),
     ("scipy.stats._unuran.unuran_wrapper", "Method", refusing.reduce_sampler),

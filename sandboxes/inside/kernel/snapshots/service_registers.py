@@ -91,7 +91,8 @@ def _metrics() -> Any:
     known = sys.modules["prometheus_client.registry"].REGISTRY._collector_to_names
     own = OF_PROCESSES & {type(one).__name__ for one in known}
     mine = {one: list(names) for one, names in known.items() if type(one).__name__ not in OF_PROCESSES}
-    return (mine, sorted(own)) if mine or own != OF_PROCESSES else None
+    told = sys.modules["prometheus_client.registry"].REGISTRY.get_target_info()
+    return (mine, sorted(own), told) if mine or own != OF_PROCESSES or told else None
 
 
 OF_PROCESSES = frozenset({"ProcessCollector", "PlatformCollector", "GCCollector"})
@@ -100,13 +101,15 @@ OF_PROCESSES = frozenset({"ProcessCollector", "PlatformCollector", "GCCollector"
 
 def _set_metrics(before: Any) -> None:
     registry = importlib.import_module("prometheus_client").REGISTRY
-    mine, own = before
+    mine, own, *told = before
     known = registry._collector_to_names
     for one in [one for one in known if type(one).__name__ in OF_PROCESSES.difference(own)]:
         registry.unregister(one)
     known.update(mine)  # `register` asks a collector for its metrics, which runs code of cells
     for one, names in mine.items():
         registry._names_to_collectors.update(dict.fromkeys(names, one))
+    if told and told[0]:  # earlier snapshots do not have it
+        registry.set_target_info(told[0])
 
 
 def reduce_registry(_pickler: Any, registry: Any) -> Any:
