@@ -31,7 +31,7 @@ from .library_patches import (
     is_found,
     path_of,
     targets_of,
-)  # fmt: skip
+)
 from .registers import KEPT
 from .singletons import CurrentSession, is_of_session
 
@@ -439,6 +439,6 @@ class _Keeper:
             if (is_finders and type(one).__module__.partition(".")[0] == top)
             or (one in texts if type(one) is str else self._told.has(one))
         }
-        gone = [text for text in texts if text not in items.values()] if self._told.takes else []
+        gone = texts - {one for one in items.values() if type(one) is str} if self._told.takes else ()
         if mine or gone:
             self._found[place] = (ADDED, {**before[1], **mine}, [*before[2], *gone])

@@ -425,17 +425,20 @@ def _fill(container: Any, value: Any) -> None:
 def _add(container: Any, items: dict[int, Any], gone: list[str]) -> None:
     """Put items where they were, but for those that are there, and take texts away."""
     there = list(container)
+    texts = {one for one in there if type(one) is str}  # nothing else is compared, which may run anybody's code
     for place, one in sorted(items.items(), key=lambda item: item[0]):
-        is_there = one in there if type(one) is str else any(one is other for other in there)
+        is_there = one in texts if type(one) is str else any(one is other for other in there)
         if container is sys.meta_path:  # the library may have put its own there when it was imported
             is_there = type(one) in map(type, there)
         if isinstance(container, set):
             container.add(one)
         elif not is_there:
             container.insert(place, one)
-    for text in gone:
-        if text in there:
-            container.remove(text)
+    for text in texts.intersection(gone):
+        if isinstance(container, set):
+            container.discard(text)
+        else:
+            container[:] = [one for one in container if type(one) is not str or one != text]
 
 
 def reduce_patch(_pickler: Any, patch: Any) -> Any:
