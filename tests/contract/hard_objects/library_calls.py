@@ -78,7 +78,7 @@ SESSIONS = {
         from langchain_core.caches import InMemoryCache
         from langchain_core.globals import get_debug, get_llm_cache, set_debug, set_llm_cache
         from opentelemetry import trace
-        from opentelemetry.sdk.trace import TracerProvider, sampling
+        from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import SimpleSpanProcessor
         from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
         trail = []
@@ -97,7 +97,6 @@ SESSIONS = {
         """
         import colorsys ;; trail
         trace.get_tracer_provider() is provider
-        provider.sampler is sampling.DEFAULT_ON, provider.sampler._root is sampling.ALWAYS_ON
         span = trace.get_tracer("other").start_span("x"); span.end() ;; [one.name for one in exporter.get_finished_spans()]
         get_debug(), get_llm_cache() is cache
         cache.update("p", "m", [1]); get_llm_cache().lookup("p", "m") ;; get_llm_cache().lookup("p", "m")
@@ -111,7 +110,6 @@ SESSIONS = {
         from langchain_core.caches import InMemoryCache
         hypothesis.settings.register_profile("fast", max_examples=7, deadline=None, database=None, derandomize=True)
         hypothesis.settings.load_profile("fast")
-        pyparsing.ParserElement.enable_packrat()
         word = pyparsing.Word(pyparsing.alphas)
         Unit, Keyword = pygments.token.Token.Literal.Unit, pygments.token.Keyword
         # %%
@@ -127,7 +125,7 @@ SESSIONS = {
         """
         hypothesis.settings.get_profile("fast").derandomize
         hypothesis.settings.default.max_examples, hypothesis.settings().deadline
-        pyparsing.ParserElement._packratEnabled, word.parse_string("abc").as_list()
+        word.parse_string("abc").as_list()
         boto3.client("s3").meta.region_name
         pygments.token.string_to_tokentype("Token.Literal.Unit") is Unit, Keyword is pygments.token.Keyword, Unit in pygments.token.Literal
         type(switches.get_llm_cache()).__name__

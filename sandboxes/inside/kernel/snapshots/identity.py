@@ -5,14 +5,12 @@ A pickler writes each float anew, so that a NaN that is the key of a dictionary 
 or by number. A sentinel such as `dataclasses.MISSING` is written as the variable of its module.
 """
 
-import enum
 import importlib
 import re
 import struct
 import sys
-import weakref
 from collections.abc import Callable
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from .classes import is_users
@@ -87,10 +85,8 @@ class LoadedNans:
 def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
     """Writes instances of a type that are variables of a module by their names.
 
-    They are those that can say nothing but which one they are, in the module of their class or in a class there; those
-    of a library that have nothing but constants and others of them, as samplers of opentelemetry, in that module; and
-    those that are their own copies, as traitlets' `All` is, in any module of its library. What they have is put back
-    into them.
+    They are those that can say nothing but which one they are, in the module of their class or in a class there, and
+    those that are their own copies, as traitlets' `All` is, in any module of its library: these with their attributes.
 
     Returns:
         None: there are none.
@@ -100,15 +96,15 @@ def sentinel_reducer(kind: type) -> Callable[[Any, Any], Any] | None:
         return None
     names = {}
     if can_be_bare(kind) and not kind.__itemsize__ and not issubclass(kind, tuple | int | float):
-        names = {**_in_classes(kind, vars(module)), **_in_module(kind)}
-    unique = _unique(kind)
-    names = {**unique, **names}
+        names = _places([kind.__module__], lambda value: type(value) is kind and not _says_more(value))
+        names = {**_in_classes(kind, vars(module)), **names}
+    names = {**_unique(kind), **names}
     if not names:
         return None
 
     def reduce(pickler: Any, value: Any) -> Any:
         place = names.get(id(value))
-        if place is None or _at(*place) is not value or not (id(value) in unique or _is_constant(value)):
+        if place is None or _at(*place) is not value:
             return NotImplemented
         found = find_sentinel, (*place, kind.__qualname__)
         return (*found, (dict(vars(value)), (), False), None, None, fill) if _says_more(value) else found
@@ -142,29 +138,6 @@ def _in_classes(kind: Any, space: dict[str, Any]) -> dict[int, tuple[str, str]]:
 
 _in_known: dict[type, tuple[int, dict[int, tuple[str, str]]]] = {}
 """By class, how many variables its module had when its classes were looked through, and what was found."""
-
-
-def _in_module(kind: Any) -> dict[int, tuple[str, str]]:
-    """The objects of a class that its module has as variables; of the user's those without attributes."""
-    of_user, space = is_users(kind), vars(sys.modules[kind.__module__])
-    known = None if of_user else _in_modules.get(kind)
-    if known is None or known[0] != len(space):
-        wanted = _places([kind.__module__], lambda value: type(value) is kind and not (of_user and _says_more(value)))
-        known = _in_modules[kind] = len(space), wanted
-    return known[1]
-
-
-_in_modules: "weakref.WeakKeyDictionary[Any, tuple[int, dict[int, tuple[str, str]]]]" = weakref.WeakKeyDictionary()
-"""By class, how many variables its module had when they were looked through, and what was found."""
-CONSTANT = frozenset({int, float, complex, bool, str, bytes, type(None), FunctionType, BuiltinFunctionType, type})
-
-
-def _is_constant(value: Any) -> bool:
-    """Whether all that an object has are constants, and objects that are in the modules of their classes, too."""
-    return all(
-        kind in CONSTANT or issubclass(kind, enum.Enum) or (can_be_bare(kind) and id(one) in _in_module(kind))
-        for kind, one in ((type(one), one) for one in getattr(value, "__dict__", {}).values())
-    )
 
 
 def reduce_proxy(_pickler: Any, proxy: Any) -> Any:

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from . import duckdb_connections, library_patches, library_registers, outside, process_settings
+from . import duckdb_connections, library_calls, library_patches, library_registers, outside, process_settings
 from .singletons import found, portable_path
 
 PRELOADED: list[str] = []
@@ -331,6 +331,8 @@ def restore_settings(before: dict[str, Any]) -> dict[str, BaseException]:
                 PARTS[name][2](value)
             elif name.startswith(HANDLERS):
                 _set_handlers(value)
+            elif name.startswith(library_calls.GIVEN):
+                library_calls.restore(name, value)
             elif name.startswith(library_patches.OF_THESE):
                 library_patches.restore(name, value)
             else:

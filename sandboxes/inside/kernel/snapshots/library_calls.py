@@ -9,32 +9,22 @@ kept of these. An object of the library's own is not: a copy of it would not be 
 import ast
 import contextlib
 import functools
+import importlib
 import inspect
 import re
 import sys
 import textwrap
 import tokenize
-from types import FunctionType, MethodType, ModuleType
-from typing import Any, NamedTuple
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, ClassVar, NamedTuple
 
 from .cell_sources import CellSources
-from .library_patches import (
-    ADDED,
-    ANY,
-    DELETING,
-    ITEMS,
-    KEPT_OTHERWISE,
-    PREFIX,
-    REGISTER,
-    Gone,
-    imported_names,
-    is_found,
-    path_of,
-    targets_of,
-)
+from .library_patches import ANY, DELETING, KEPT_OTHERWISE, REGISTER, imported_names, is_found, path_of, targets_of
 from .registers import KEPT
 from .singletons import CurrentSession, is_of_session
 
+GIVEN = "given to "
+"""How the names of these settings begin."""
 CHANGING = r"(?:un)?(?:set|use|register|install|add|update|push|configure|setup|enable|disable|remove)(?:_\w*)?"
 CALLED = re.compile(CHANGING)
 """The last names of functions that are looked at, besides those that are decorators."""
@@ -43,16 +33,16 @@ TAKING = re.compile(r"un|remove|disable")
 """How those begin that take something away."""
 FLAG = re.compile(
     r"init|done|once|install|active|loaded|start|configured|state|ready|running|setup|registered|patched|connected"
-    r"|fd|pid|port|sock|handle|thread|lock"
+    r"|enabled|hooked|fd|pid|port|sock|handle|thread|lock"
 )
 """What is in names that say that something has happened, which has not where it is restored, or what a process has."""
 DEPTH = 3
 """How many functions are followed, each of which calls the next."""
-MOST = 5_000
+MOST = 2_000
 """Entries of a container that are looked through."""
 FINDERS = "sys", "meta_path"
-PLAIN = frozenset({str, int, float, complex, bool, bytes, type(None)})
-CONTAINERS = frozenset({list, tuple, set, frozenset})
+PLAIN = (str, int, float, complex, bool, bytes, type(None))
+CONTAINERS = (list, tuple, set, frozenset)
 LARGE = frozenset({"sys", "copyreg", "codecs", "matplotlib", "polars", "pyarrow", "hypothesis", "joblib.parallel"})
 """Modules of which only something is known."""
 KNOWN = KEPT_OTHERWISE | {module for module, _, _ in KEPT.values()} - LARGE
@@ -66,43 +56,61 @@ class Given:
     """What all calls of a path were given."""
 
     def __init__(self) -> None:
-        self.texts: set[str] = set()
+        self.first: set[str] = set()
         """Texts that came first: names of what is registered."""
+        self.constants: set[tuple[type, Any]] = set()
         self.names: set[str] = set()
         """Names of variables."""
         self.made: set[str] = set()
         """Paths of what was called to make something for the call."""
 
 
-Calls = dict[str, Given]
+class Calls:
+    """The calls of cells that may change a library.
 
+    Attributes:
+        given: What they were given, by their paths.
+        made: By the names of variables, the paths of what cells have called to make what they hold.
+    """
 
-def add_calls(found: Calls, source: str) -> None:
-    """Add the calls in a cell of what may change a library, by their paths."""
-    if WRITTEN.search(source) is None:
-        return
-    try:
-        nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a cell that never ran
-        return
-    imported = imported_names(nodes)
-    decorators = {one for node in nodes for one in getattr(node, "decorator_list", ())}
-    for node in nodes:
-        is_decorator = node in decorators
-        call = ast.Call(node, [], []) if is_decorator and not isinstance(node, ast.Call) else node  # type: ignore[arg-type]
-        path = path_of(call.func) if isinstance(call, ast.Call) else ""
-        if not isinstance(call, ast.Call) or not path:
-            continue
-        first, dot, rest = path.partition(".")
-        for one in {path, imported.get(first, first) + dot + rest}:
-            if is_decorator or CALLED.fullmatch(one.rpartition(".")[2]):
-                _note(found.setdefault(one, Given()), call)
+    def __init__(self) -> None:
+        self.given: dict[str, Given] = {}
+        self.made: dict[str, set[str]] = {}
+
+    def add(self, source: str) -> None:
+        """Add those in the code of a cell."""
+        try:
+            nodes = list(ast.walk(ast.parse(source)))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # a cell that never ran
+            return
+        self._add_made(nodes)
+        if WRITTEN.search(source) is None:
+            return
+        imported = imported_names(nodes)
+        decorators = {one for node in nodes for one in getattr(node, "decorator_list", ())}
+        for node in nodes:
+            is_decorator = node in decorators
+            call: Any = ast.Call(node, [], []) if is_decorator and not isinstance(node, ast.Call) else node  # type: ignore[arg-type]
+            path = path_of(call.func) if isinstance(call, ast.Call) else ""
+            first, dot, rest = path.partition(".")
+            for one in {path, imported.get(first, first) + dot + rest} if path else ():
+                if is_decorator or CALLED.fullmatch(one.rpartition(".")[2]):
+                    _note(self.given.setdefault(one, Given()), call)
+
+    def _add_made(self, nodes: list[ast.AST]) -> None:
+        for node in nodes:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                for one in node.targets:
+                    if isinstance(one, ast.Name):
+                        self.made.setdefault(one.id, set()).add(path_of(node.value.func))
 
 
 def _note(given: Given, call: ast.Call) -> None:
     arguments = [*call.args, *(one.value for one in call.keywords)]
+    constants = [one.value for one in arguments if isinstance(one, ast.Constant)]
     if arguments and isinstance(arguments[0], ast.Constant) and type(arguments[0].value) is str:
-        given.texts.add(arguments[0].value)
+        given.first.add(arguments[0].value)
+    given.constants |= {(type(one), one) for one in constants if _is_one(type(one), PLAIN)}
     given.names |= {one.id for value in arguments for one in ast.walk(value) if isinstance(one, ast.Name)}
     given.made |= {path_of(one.func) for one in arguments if isinstance(one, ast.Call)}
 
@@ -112,44 +120,66 @@ def capture(cells: CellSources, found: dict[str, Any]) -> None:
 
     Args:
         cells: Their code.
-        found: What was found otherwise, by the names that `library_patches.restore` knows; it is added to that.
+        found: What was found otherwise, by name; it is added to that.
     """
-    variables = CurrentSession.main.__dict__
-    for path, given in cells.collect(add_calls, dict).items():
-        called = None
+    calls = cells.collect(Calls.add, Calls)
+    for path, given in calls.given.items():
         with contextlib.suppress(Exception):  # libraries' objects may answer anything
-            called = _called(path)
-        if called is None:
-            continue
-        values = [variables[name] for name in given.names if name in variables]
-        made = [kind for kind in map(_value_of, given.made) if issubclass(type(kind), type)]
-        kinds = [kind for kind in made if _is_library(_space(kind).get("__module__"))]
-        told = _Told(given.texts, values, kinds, takes=TAKING.match(path.rpartition(".")[2]) is not None)
-        _Keeper(*called, told, found).keep()
+            if (called := _called(path)) is not None:
+                _Keeper(*called, _told(path, given, calls.made), found).keep()
+
+
+def _told(path: str, given: Given, made: dict[str, set[str]]) -> "_Told":
+    variables = CurrentSession.main.__dict__
+    values = {name: variables[name] for name in given.names if name in variables}
+    plain = {(type(one), one) for one in values.values() if _is_one(type(one), PLAIN)}
+    ids = {
+        id(one)
+        for name, one in values.items()
+        if any(type(one) is kind for kind in _library_classes(made.get(name, set())))
+    }
+    takes = TAKING.match(path.rpartition(".")[2]) is not None
+    return _Told(given.first, given.constants | plain, ids, _library_classes(given.made), takes)
+
+
+def _library_classes(paths: set[str]) -> list[type]:
+    """The classes of libraries among what paths lead to."""
+    found = [_value_of(path) for path in paths if path]
+    return [one for one in found if issubclass(type(one), type) and _is_library(_space(one).get("__module__"))]
 
 
 class _Told(NamedTuple):
     """What calls tell of what is a cell's."""
 
-    texts: set[str]
-    values: list[Any]
-    kinds: list[Any]
+    first: set[str]
+    constants: set[tuple[type, Any]]
+    ids: set[int]
+    """Identities of objects of libraries that cells have made, and given by the names of variables."""
+    kinds: list[type]
     """The classes of what was made for a call."""
     takes: bool
     """Whether the calls take something away."""
 
     def has(self, value: Any) -> bool:
-        """Whether it is one of the objects, or a cell's."""
-        if is_cells(value) or any(one is value for one in self.values if type(one) not in PLAIN):
-            return True
+        """Whether it is an object that was given."""
+        return id(value) in self.ids or is_cells(value)
+
+    def made(self, value: Any) -> bool:
+        """Whether it may be what was made for a call."""
         return any(type(value) is kind for kind in self.kinds)
 
 
+def _is_one(kind: type, kinds: tuple[type, ...]) -> bool:
+    """Whether a class is one of some; a metaclass is asked nothing."""
+    return any(kind is one for one in kinds)
+
+
 def is_cells(value: Any) -> bool:
-    """Whether a value is a class, a function or an object of a cell, or has some; nothing is asked of it."""
+    """Whether a value is a class, a function or an object of a cell, or has such and nothing whose copy differs."""
     kind = type(value)
-    if kind in CONTAINERS:
-        return len(value) <= 10 and any(map(is_cells, value))
+    if _is_one(kind, CONTAINERS):
+        items = list(value) if len(value) <= 10 else []
+        return any(map(is_cells, items)) and all(_is_as_good_as_its_copy(one) or is_cells(one) for one in items)
     if kind is FunctionType:
         return value.__globals__ is CurrentSession.main.__dict__ or _is_users(value.__module__)
     if kind is MethodType:
@@ -159,10 +189,19 @@ def is_cells(value: Any) -> bool:
     return _is_users(_space(value if issubclass(kind, type) else kind).get("__module__"))
 
 
+def _is_as_good_as_its_copy(value: Any) -> bool:
+    if _is_one(type(value), CONTAINERS):
+        return len(value) <= 10 and all(map(_is_as_good_as_its_copy, value))
+    return _is_one(type(value), (*PLAIN, FunctionType, type))
+
+
+def _file_of(module: Any) -> Any:
+    known = sys.modules.get(module) if type(module) is str else None
+    return vars(known).get("__file__") if _is_module(known) else None
+
+
 def _is_users(module: Any) -> bool:
-    if type(module) is not str:
-        return False
-    return module == "__main__" or is_of_session(getattr(sys.modules.get(module), "__file__", None))
+    return type(module) is str and (module == "__main__" or is_of_session(_file_of(module)))
 
 
 def _space(kind: type) -> Any:
@@ -227,15 +266,20 @@ def _called(path: str) -> tuple[FunctionType, Any] | None:
     return value, None if _is_module(owner) else owner
 
 
-def _is_library(module: str | None) -> bool:
+def _is_library(module: Any) -> bool:
     """Whether functions of a module are those of a library that is not Python's own."""
-    known = sys.modules.get(module or "")
-    if known is None or module is None or module.partition(".")[0] in sys.stdlib_module_names:
+    if type(module) is not str or module.partition(".")[0] in sys.stdlib_module_names or module == "__main__":
         return False
-    return known is not CurrentSession.main and not is_of_session(getattr(known, "__file__", None))
+    return _is_module(sys.modules.get(module)) and not is_of_session(_file_of(module))
 
 
-@functools.lru_cache(maxsize=500)
+class _Known:
+    """What is known of functions of libraries, by their code: a function may be a closure that holds anything."""
+
+    changes: ClassVar[dict[tuple[CodeType, str, int], frozenset[Change]]] = {}
+    made: ClassVar[dict[CodeType, dict[str, list[str]]]] = {}
+
+
 def _changes(function: FunctionType, kind: type, depth: int) -> frozenset[Change]:
     """What a function changes, and those that it calls.
 
@@ -244,6 +288,14 @@ def _changes(function: FunctionType, kind: type, depth: int) -> frozenset[Change
         kind: The class of what it is a method of, which is a library's.
         depth: How many are followed.
     """
+    name = f"{_space(kind).get('__module__')}.{type.__dict__['__qualname__'].__get__(kind)}"
+    key = function.__code__, name, depth
+    if key not in _Known.changes:
+        _Known.changes[key] = _read_changes(function, kind, depth)
+    return _Known.changes[key]
+
+
+def _read_changes(function: FunctionType, kind: type, depth: int) -> frozenset[Change]:
     found: set[Change] = set()
     code, space, module = function.__code__, function.__globals__, function.__module__
     own = code.co_varnames[0] if code.co_argcount else ""
@@ -262,20 +314,17 @@ def _changes(function: FunctionType, kind: type, depth: int) -> frozenset[Change
     return frozenset(one for one in found if one[1] or one[2])
 
 
-@functools.lru_cache(maxsize=500)
-def _in_order(function: FunctionType, kind: type) -> tuple[Change, ...]:
-    return tuple(sorted(_changes(function, kind, DEPTH), key=repr))
-
-
-@functools.lru_cache(maxsize=500)
 def _made_inside(function: FunctionType) -> dict[str, list[str]]:
     """The names to which a function gives something, and what is called to make it; empty: something else."""
+    if (known := _Known.made.get(function.__code__)) is not None:
+        return known
     found: dict[str, list[str]] = {}
     for node in _nodes(function):
         if isinstance(node, ast.Assign):
             made = path_of(node.value.func) if isinstance(node.value, ast.Call) else ""
             for one in node.targets:
                 found.setdefault(getattr(one, "id", ""), []).append(made)
+    _Known.made[function.__code__] = found
     return found
 
 
@@ -361,7 +410,7 @@ class _Keeper:
     def keep(self) -> None:
         """Keep it."""
         kind: type = self._owner if issubclass(type(self._owner), type) else type(self._owner)
-        for change in _in_order(self._function, kind):
+        for change in sorted(_changes(self._function, kind, DEPTH), key=repr):
             with contextlib.suppress(Exception):  # libraries' objects may answer anything
                 self._keep(change)
         if not self._strange:
@@ -370,7 +419,7 @@ class _Keeper:
     def _keep(self, change: Change) -> None:
         module, path, attribute = change
         spot = _Spot(module, "", sys.modules[module]) if module else _spot_of(self._owner, self._function.__module__)
-        holder = None
+        holder, name = None, ""
         for name in [one for one in (*path.split("."), attribute) if one]:
             entered = spot.enter(name) if spot is not None else None
             if entered is None:
@@ -382,20 +431,20 @@ class _Keeper:
         inner = ".".join(one for one in (holder.module, holder.path, name) if one)
         if not is_finders and (not KNOWN.isdisjoint({holder.module, inner}) or not _is_library(holder.module)):
             return
-        value, place = spot.value, f"{holder.module}:{holder.path}:{name}"
+        value, place = spot.value, f"{GIVEN}{holder.module}:{holder.path}:{name}"
         if issubclass(type(value), dict) and not is_cells(value):
-            self._keep_entries(f"{ITEMS}{place}", value)
-        elif type(value) in (list, set):
-            self._keep_items(f"{ITEMS}{place}", value, is_finders=is_finders)
+            self._keep_entries(place, value)
+        elif _is_one(type(value), (list, set)):
+            self._keep_items(place, value, is_finders=is_finders)
         elif attribute is not None:
-            self._keep_value(f"{PREFIX}{place}", name, value)
+            self._keep_value(place, name, value)
 
     def _keep_value(self, place: str, name: str, value: Any) -> None:
-        if type(value) in PLAIN:
-            if FLAG.search(name.lower()) is None:
-                self._constants[place] = value
-        elif self._told.has(value) or self._is_made_inside(name, value):
-            self._found[place] = value
+        if _is_one(type(value), PLAIN):
+            if (type(value), value) in self._told.constants and FLAG.search(name.lower()) is None:
+                self._constants[place] = (VALUE, value)
+        elif self._told.has(value) or self._told.made(value) or self._is_made_inside(name, value):
+            self._found[place] = (VALUE, value)
         elif not issubclass(type(value), ModuleType | type | FunctionType):
             self._strange = True
 
@@ -405,40 +454,80 @@ class _Keeper:
         return bool(kinds) and all(kind is type(value) for kind in kinds)
 
     def _keep_entries(self, place: str, value: dict[Any, Any]) -> None:
-        before = self._found.get(place, {})
-        if len(value) > MOST or not issubclass(type(before), dict):
+        """Keep entries as pairs: a dict of them would ask their keys for hashes."""
+        _, before, taken = self._found.get(place, (ENTRIES, [], set[str]()))
+        if len(value) > MOST:
             return
-        entries = list(dict.items(value))
-        kept = {
-            key: one
-            for key, one in entries
-            if is_cells(key) or self._told.has(one) or self._is_named(key, one, entries)
-        }
-        if self._told.takes:
-            kept |= {text: Gone for text in self._told.texts if not dict.__contains__(value, text)}
-        if kept:
-            self._found[place] = before | kept
-
-    def _is_named(self, key: Any, value: Any, entries: list[tuple[Any, Any]]) -> bool:
-        """Whether a call has named an entry, whose value is nowhere else that can be seen."""
-        if type(key) is not str or key not in self._told.texts:
-            return False
-        shared = [one for other, one in entries if one is value and other is not key]
-        return type(value) in PLAIN or not (shared or any(one is value for one in self._function.__globals__.values()))
+        told, entries = self._told, list(dict.items(value))
+        kept = [(key, one) for key, one in entries if is_cells(key) or told.has(one)]
+        named = [(key, one) for key, one in entries if type(key) is str and key in told.first]
+        kept += [(key, one) for key, one in named if _is_one(type(one), PLAIN) or told.made(one)]
+        gone = told.first - {key for key, _ in entries if type(key) is str} if told.takes else set()
+        if kept or gone:
+            self._found[place] = (ENTRIES, [*before, *kept], taken | gone)
 
     def _keep_items(self, place: str, value: Any, *, is_finders: bool) -> None:
-        before = self._found.get(place, (ADDED, {}, []))
-        if len(value) > MOST or before[0] != ADDED:
+        _, before, taken = self._found.get(place, (ITEMS, {}, set[str]()))
+        if len(value) > MOST:
             return
+        told, items = self._told, list(value)
         top = self._function.__module__.partition(".")[0]
-        items = dict(enumerate(list(value)))
-        texts = self._told.texts
         mine = {
             at: one
-            for at, one in items.items()
-            if (is_finders and type(one).__module__.partition(".")[0] == top)
-            or (one in texts if type(one) is str else self._told.has(one))
+            for at, one in enumerate(items)
+            if (one in told.first if type(one) is str else told.has(one))
+            or (is_finders and str(_space(type(one)).get("__module__")).partition(".")[0] == top)
         }
-        gone = texts - {one for one in items.values() if type(one) is str} if self._told.takes else ()
+        gone = told.first - {one for one in items if type(one) is str} if told.takes else set()
         if mine or gone:
-            self._found[place] = (ADDED, {**before[1], **mine}, [*before[2], *gone])
+            self._found[place] = (ITEMS, {**before, **mine}, taken | gone)
+
+
+VALUE, ENTRIES, ITEMS = "value", "entries", "items"
+"""What is kept of a place."""
+
+
+def restore(name: str, kept: tuple[Any, ...]) -> None:
+    """Put back what was kept of a place.
+
+    Raises:
+        AttributeError: this version of the library does not have it.
+        ImportError: the library is not there.
+    """
+    module, path, attribute = name.removeprefix(GIVEN).split(":")
+    owner: Any = importlib.import_module(module)
+    for part in path.split(".") if path else ():
+        owner = getattr(owner, part)
+    if kept[0] == VALUE:
+        if attribute in getattr(owner, "__dict__", {}) and not issubclass(type(owner), ModuleType | type):
+            vars(owner)[attribute] = kept[1]  # whatever a library does when it is set was done then
+        else:
+            setattr(owner, attribute, kept[1])
+        return
+    container = getattr(owner, attribute)
+    if kept[0] == ENTRIES:
+        for key, one in kept[1]:
+            dict.__setitem__(container, key, one)
+        for text in kept[2]:
+            dict.pop(container, text, None)
+    else:
+        _put_in(container, kept[1], kept[2])
+
+
+def _put_in(container: Any, items: dict[int, Any], gone: set[str]) -> None:
+    """Put items where they were, but for those that are there, and take texts away."""
+    there = list(container)
+    texts = {one for one in there if type(one) is str}  # nothing else is compared, which may run anybody's code
+    for place, one in sorted(items.items(), key=lambda item: item[0]):
+        is_there = one in texts if type(one) is str else any(one is other for other in there)
+        if container is sys.meta_path:  # the library may have put its own there when it was imported
+            is_there = any(type(one) is type(other) for other in there)
+        if isinstance(container, set):
+            container.add(one)
+        elif not is_there:
+            container.insert(place, one)
+    for text in texts & gone:
+        if isinstance(container, set):
+            container.discard(text)
+        else:
+            container[:] = [one for one in container if type(one) is not str or one != text]

@@ -41,8 +41,6 @@ PREFIX = "attribute "
 """How the names of these settings begin."""
 ITEMS = "items of "
 """How the names of those begin that are entries of containers."""
-ADDED = "added"
-"""In the place of the type of a container: what is added to what it has."""
 CHANGING = frozenset(
     {"append", "extend", "insert", "remove", "pop", "clear", "add", "discard", "update", "setdefault", "sort"}
 )
@@ -409,36 +407,12 @@ def _fill(container: Any, value: Any) -> None:
     """Put entries into a container, or all that it had in the place of what it has."""
     if isinstance(value, dict):
         for key, one in value.items():  # `update` would pass over what its class does with them
-            if one is Gone:
-                container.pop(key, None)
-            else:
-                container[key] = one
-    elif value[0] == ADDED:
-        _add(container, value[1], value[2])
+            container[key] = one
     elif isinstance(container, list):
         container[:] = value[1]
     else:
         container.clear()
         container.update(value[1])
-
-
-def _add(container: Any, items: dict[int, Any], gone: list[str]) -> None:
-    """Put items where they were, but for those that are there, and take texts away."""
-    there = list(container)
-    texts = {one for one in there if type(one) is str}  # nothing else is compared, which may run anybody's code
-    for place, one in sorted(items.items(), key=lambda item: item[0]):
-        is_there = one in texts if type(one) is str else any(one is other for other in there)
-        if container is sys.meta_path:  # the library may have put its own there when it was imported
-            is_there = type(one) in map(type, there)
-        if isinstance(container, set):
-            container.add(one)
-        elif not is_there:
-            container.insert(place, one)
-    for text in texts.intersection(gone):
-        if isinstance(container, set):
-            container.discard(text)
-        else:
-            container[:] = [one for one in container if type(one) is not str or one != text]
 
 
 def reduce_patch(_pickler: Any, patch: Any) -> Any:

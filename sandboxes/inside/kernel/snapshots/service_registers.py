@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from . import attributes, instances
 from .identity import find_sentinel
 
 
@@ -112,10 +113,12 @@ def _set_metrics(before: Any) -> None:
         registry.set_target_info(told[0])
 
 
-def reduce_registry(_pickler: Any, registry: Any) -> Any:
+def reduce_registry(pickler: Any, registry: Any) -> Any:
     """The registry that Prometheus has by itself: by its name. What cells put into it is kept as a setting."""
-    own = sys.modules["prometheus_client.registry"].REGISTRY
-    return (find_sentinel, ("prometheus_client.registry", "REGISTRY")) if registry is own else NotImplemented
+    if registry is sys.modules["prometheus_client.registry"].REGISTRY:
+        return find_sentinel, ("prometheus_client.registry", "REGISTRY")
+    usual = attributes.reducer_for(type(registry)) or instances.reducer_of_held(type(registry))
+    return usual(pickler, registry) if usual else NotImplemented
 
 
 def _signals() -> Any:
@@ -154,10 +157,12 @@ def _set_charsets(before: Any) -> None:
 
 
 def _profiles() -> Any:
-    """The profile of hypothesis that is loaded, and what is in force, if it is not the one that it begins with."""
+    """Profiles of hypothesis that cells have registered, and the one that is loaded, if it is not its own."""
     settings: Any = sys.modules["hypothesis"].settings
+    own = {name: one for name, one in settings._profiles.items() if name not in OF_HYPOTHESIS}
     name, default = settings._current_profile, settings.default
-    return None if settings._profiles.get(name) is default and name in OF_HYPOTHESIS else (name, default)
+    is_usual = name in OF_HYPOTHESIS and settings._profiles.get(name) is default
+    return None if is_usual and not own else (own, name, default)
 
 
 OF_HYPOTHESIS = frozenset({"default", "ci"})
@@ -166,8 +171,10 @@ OF_HYPOTHESIS = frozenset({"default", "ci"})
 
 def _set_profiles(before: Any) -> None:
     settings: Any = importlib.import_module("hypothesis").settings
-    name, default = before
-    settings.register_profile(name, default)
+    own, name, default = before
+    settings._profiles.update(own)
+    if name not in own:
+        settings.register_profile(name, default)
     settings.load_profile(name)
 
 
