@@ -10,18 +10,27 @@ import ast
 import contextlib
 import functools
 import importlib
-import inspect
 import re
 import sys
-import textwrap
-import tokenize
-from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, ClassVar, NamedTuple
+from types import FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
 
 from .cell_sources import CellSources
-from .library_patches import ANY, DELETING, KEPT_OTHERWISE, REGISTER, imported_names, is_found, path_of, targets_of
+from .library_functions import (
+    DEPTH,
+    Change,
+    bases_of,
+    changes_of,
+    is_library,
+    is_module,
+    is_users_module,
+    made_inside,
+    member_of,
+    space_of,
+)  # fmt: skip
+from .library_patches import KEPT_OTHERWISE, imported_names, is_found, path_of
 from .registers import KEPT
-from .singletons import CurrentSession, is_of_session
+from .singletons import CurrentSession
 
 GIVEN = "given to "
 """How the names of these settings begin."""
@@ -36,8 +45,6 @@ FLAG = re.compile(
     r"|enabled|hooked|fd|pid|port|sock|handle|thread|lock"
 )
 """What is in names that say that something has happened, which has not where it is restored, or what a process has."""
-DEPTH = 3
-"""How many functions are followed, each of which calls the next."""
 MOST = 2_000
 """Entries of a container that are looked through."""
 FINDERS = "sys", "meta_path"
@@ -47,9 +54,6 @@ LARGE = frozenset({"sys", "copyreg", "codecs", "matplotlib", "polars", "pyarrow"
 """Modules of which only something is known."""
 KNOWN = KEPT_OTHERWISE | {module for module, _, _ in KEPT.values()} - LARGE
 """Modules, and places in them, of which it is known otherwise what cells change there."""
-
-Change = tuple[str, str, str | None]
-"""A module (empty: what the method is of), the path to an object in it, and its attribute (None: it is a container)."""
 
 
 class Given:
@@ -145,7 +149,7 @@ def _told(path: str, given: Given, made: dict[str, set[str]]) -> "_Told":
 def _library_classes(paths: set[str]) -> list[type]:
     """The classes of libraries among what paths lead to."""
     found = [_value_of(path) for path in paths if path]
-    return [one for one in found if issubclass(type(one), type) and _is_library(_space(one).get("__module__"))]
+    return [one for one in found if issubclass(type(one), type) and is_library(space_of(one).get("__module__"))]
 
 
 class _Told(NamedTuple):
@@ -181,52 +185,18 @@ def is_cells(value: Any) -> bool:
         items = list(value) if len(value) <= 10 else []
         return any(map(is_cells, items)) and all(_is_as_good_as_its_copy(one) or is_cells(one) for one in items)
     if kind is FunctionType:
-        return value.__globals__ is CurrentSession.main.__dict__ or _is_users(value.__module__)
+        return value.__globals__ is CurrentSession.main.__dict__ or is_users_module(value.__module__)
     if kind is MethodType:
         return is_cells(value.__func__) or is_cells(value.__self__)
     if kind is functools.partial:
         return is_cells(value.func)
-    return _is_users(_space(value if issubclass(kind, type) else kind).get("__module__"))
+    return is_users_module(space_of(value if issubclass(kind, type) else kind).get("__module__"))
 
 
 def _is_as_good_as_its_copy(value: Any) -> bool:
     if _is_one(type(value), CONTAINERS):
         return len(value) <= 10 and all(map(_is_as_good_as_its_copy, value))
     return _is_one(type(value), (*PLAIN, FunctionType, type))
-
-
-def _file_of(module: Any) -> Any:
-    known = sys.modules.get(module) if type(module) is str else None
-    return vars(known).get("__file__") if _is_module(known) else None
-
-
-def _is_users(module: Any) -> bool:
-    return type(module) is str and (module == "__main__" or is_of_session(_file_of(module)))
-
-
-def _space(kind: type) -> Any:
-    return type.__getattribute__(kind, "__dict__")
-
-
-def _bases(kind: type) -> tuple[type, ...]:
-    found: tuple[type, ...] = type.__getattribute__(kind, "__mro__")
-    return found
-
-
-def _is_module(value: Any) -> bool:
-    return issubclass(type(value), ModuleType)
-
-
-def _member(owner: Any, name: str) -> Any:
-    """What a module, a class or an object of a library has under a name; what would be computed is not asked for."""
-    if _is_module(owner):
-        return vars(owner).get(name)
-    is_class = issubclass(type(owner), type)
-    if not is_class and not _is_users(_space(type(owner)).get("__module__")) and name in getattr(owner, "__dict__", {}):
-        return vars(owner)[name]
-    kinds = _bases(owner if is_class else type(owner))
-    value: Any = next((_space(kind)[name] for kind in kinds if name in _space(kind)), None)
-    return value.__func__ if type(value) in (staticmethod, classmethod) else value
 
 
 def _walk(path: str) -> tuple[Any, Any]:
@@ -241,7 +211,7 @@ def _walk(path: str) -> tuple[Any, Any]:
         return None, None
     owner: Any = None
     for name in rest:
-        owner, value = value, _member(value, name)
+        owner, value = value, member_of(value, name)
     return value, owner
 
 
@@ -259,99 +229,11 @@ def _called(path: str) -> tuple[FunctionType, Any] | None:
         value, owner = bound.__func__, bound.__self__
     for _ in range(DEPTH):
         value = getattr(value, "__wrapped__", value) if type(value) is FunctionType else value
-    if type(value) is not FunctionType or not _is_library(value.__module__):
+    if type(value) is not FunctionType or not is_library(value.__module__):
         return None
     if issubclass(type(owner), type):  # of a class of a cell it is the library's own that is changed
-        owner = next((kind for kind in _bases(owner) if not _is_users(_space(kind).get("__module__"))), None)
-    return value, None if _is_module(owner) else owner
-
-
-def _is_library(module: Any) -> bool:
-    """Whether functions of a module are those of a library that is not Python's own."""
-    if type(module) is not str or module.partition(".")[0] in sys.stdlib_module_names or module == "__main__":
-        return False
-    return _is_module(sys.modules.get(module)) and not is_of_session(_file_of(module))
-
-
-class _Known:
-    """What is known of functions of libraries, by their code: a function may be a closure that holds anything."""
-
-    changes: ClassVar[dict[tuple[CodeType, str, int], frozenset[Change]]] = {}
-    made: ClassVar[dict[CodeType, dict[str, list[str]]]] = {}
-
-
-def _changes(function: FunctionType, kind: type, depth: int) -> frozenset[Change]:
-    """What a function changes, and those that it calls.
-
-    Args:
-        function: The function.
-        kind: The class of what it is a method of, which is a library's.
-        depth: How many are followed.
-    """
-    name = f"{_space(kind).get('__module__')}.{type.__dict__['__qualname__'].__get__(kind)}"
-    key = function.__code__, name, depth
-    if key not in _Known.changes:
-        _Known.changes[key] = _read_changes(function, kind, depth)
-    return _Known.changes[key]
-
-
-def _read_changes(function: FunctionType, kind: type, depth: int) -> frozenset[Change]:
-    found: set[Change] = set()
-    code, space, module = function.__code__, function.__globals__, function.__module__
-    own = code.co_varnames[0] if code.co_argcount else ""
-    for node in _nodes(function):
-        if isinstance(node, ast.Global):
-            found |= {(module, "", name) for name in node.names}
-        for path, what in targets_of(node):
-            first, _, rest = path.partition(".")
-            place = ("", rest) if first == own else (module, path)
-            if isinstance(what, str) and (what in (ANY, REGISTER) or what.startswith(DELETING)):
-                continue
-            if (first == own and rest + str(what)) or (first in space and first not in code.co_varnames):
-                found.add((*place, what if isinstance(what, str) else None))
-        if depth > 1 and isinstance(node, ast.Call) and (next_one := _next(node, function, kind, own)) is not None:
-            found |= {one for one in _changes(next_one[0], next_one[1], depth - 1) if one[0] or next_one[1] is kind}
-    return frozenset(one for one in found if one[1] or one[2])
-
-
-def _made_inside(function: FunctionType) -> dict[str, list[str]]:
-    """The names to which a function gives something, and what is called to make it; empty: something else."""
-    if (known := _Known.made.get(function.__code__)) is not None:
-        return known
-    found: dict[str, list[str]] = {}
-    for node in _nodes(function):
-        if isinstance(node, ast.Assign):
-            made = path_of(node.value.func) if isinstance(node.value, ast.Call) else ""
-            for one in node.targets:
-                found.setdefault(getattr(one, "id", ""), []).append(made)
-    _Known.made[function.__code__] = found
-    return found
-
-
-def _next(node: ast.Call, function: FunctionType, kind: type, own: str) -> tuple[FunctionType, type] | None:
-    """The function of the same library that one calls, and the class of what it is a method of."""
-    first, *rest = path_of(node.func).split(".")
-    if first == own and len(rest) == 1:
-        value = _member(kind, rest[0])
-    else:
-        value = function.__globals__.get(first)
-        for name in rest:
-            value = _member(value, name) if issubclass(type(value), ModuleType | type) else None
-        kind = type(None)
-    top = function.__module__.partition(".")[0]
-    if type(value) is not FunctionType or value is function or (value.__module__ or "").partition(".")[0] != top:
-        return None
-    return value, kind
-
-
-def _nodes(function: FunctionType) -> list[ast.AST]:
-    """The syntax of a function; none where there is no source."""
-    try:
-        with tokenize.open(function.__code__.co_filename) as file:
-            block = inspect.getblock(file.readlines()[function.__code__.co_firstlineno - 1 :])
-        return list(ast.walk(ast.parse(textwrap.dedent("".join(block)))))
-    except (OSError, SyntaxError, ValueError, RecursionError, UnicodeError, tokenize.TokenError):
-        return []
+        owner = next((kind for kind in bases_of(owner) if not is_users_module(space_of(kind).get("__module__"))), None)
+    return value, None if is_module(owner) else owner
 
 
 class _Spot(NamedTuple):
@@ -365,12 +247,12 @@ class _Spot(NamedTuple):
         """What has a name in it, which may be its class, and what is there; None: nothing."""
         holder: _Spot | None = self
         if name not in getattr(self.value, "__dict__", {}):
-            kinds = _bases(self.value if issubclass(type(self.value), type) else type(self.value))
-            holder = next((_spot_of(one, "") for one in kinds if name in _space(one)), None)
+            kinds = bases_of(self.value if issubclass(type(self.value), type) else type(self.value))
+            holder = next((_spot_of(one, "") for one in kinds if name in space_of(one)), None)
         if holder is None:
             return None
         value = vars(holder.value)[name]
-        if _is_module(value):
+        if is_module(value):
             return holder, _Spot(value.__name__, "", value)
         if issubclass(type(value), type) and (known := _spot_of(value, "")) is not None:
             return holder, known
@@ -410,7 +292,7 @@ class _Keeper:
     def keep(self) -> None:
         """Keep it."""
         kind: type = self._owner if issubclass(type(self._owner), type) else type(self._owner)
-        for change in sorted(_changes(self._function, kind, DEPTH), key=repr):
+        for change in sorted(changes_of(self._function, kind, DEPTH), key=repr):
             with contextlib.suppress(Exception):  # libraries' objects may answer anything
                 self._keep(change)
         if not self._strange:
@@ -429,7 +311,7 @@ class _Keeper:
             return
         is_finders = (holder.module, name) == FINDERS
         inner = ".".join(one for one in (holder.module, holder.path, name) if one)
-        if not is_finders and (not KNOWN.isdisjoint({holder.module, inner}) or not _is_library(holder.module)):
+        if not is_finders and (not KNOWN.isdisjoint({holder.module, inner}) or not is_library(holder.module)):
             return
         value, place = spot.value, f"{GIVEN}{holder.module}:{holder.path}:{name}"
         if issubclass(type(value), dict) and not is_cells(value):
@@ -450,7 +332,7 @@ class _Keeper:
 
     def _is_made_inside(self, name: str, value: Any) -> bool:
         """Whether all that the function gives a variable is made by calling the class that its value has."""
-        kinds = [self._function.__globals__.get(path) for path in _made_inside(self._function).get(name, ())]
+        kinds = [self._function.__globals__.get(path) for path in made_inside(self._function).get(name, ())]
         return bool(kinds) and all(kind is type(value) for kind in kinds)
 
     def _keep_entries(self, place: str, value: dict[Any, Any]) -> None:
@@ -476,7 +358,7 @@ class _Keeper:
             at: one
             for at, one in enumerate(items)
             if (one in told.first if type(one) is str else told.has(one))
-            or (is_finders and str(_space(type(one)).get("__module__")).partition(".")[0] == top)
+            or (is_finders and str(space_of(type(one)).get("__module__")).partition(".")[0] == top)
         }
         gone = told.first - {one for one in items if type(one) is str} if told.takes else set()
         if mine or gone:
