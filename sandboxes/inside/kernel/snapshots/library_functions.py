@@ -1,4 +1,4 @@
-"""What a function of a library changes, as its source says: attributes and containers of its module, class or object."""
+"""What a function of a library changes, as its source says: attributes and containers of its module or its object."""
 
 import ast
 import inspect
@@ -103,11 +103,8 @@ def member_of(owner: Any, name: str) -> Any:
     if is_module(owner):
         return vars(owner).get(name)
     is_class = issubclass(type(owner), type)
-    if (
-        not is_class
-        and not is_users_module(space_of(type(owner)).get("__module__"))
-        and name in getattr(owner, "__dict__", {})
-    ):
+    is_object = not is_class and not is_users_module(space_of(type(owner)).get("__module__"))
+    if is_object and name in getattr(owner, "__dict__", {}):
         return vars(owner)[name]
     kinds = bases_of(owner if is_class else type(owner))
     value: Any = next((space_of(kind)[name] for kind in kinds if name in space_of(kind)), None)
@@ -122,6 +119,7 @@ def is_library(module: Any) -> bool:
 
 
 def is_users_module(module: Any) -> bool:
+    """Whether a name is that of a module of the user's; it may be anything, and is asked nothing."""
     return type(module) is str and (module == "__main__" or is_of_session(_file_of(module)))
 
 
@@ -131,13 +129,16 @@ def _file_of(module: Any) -> Any:
 
 
 def is_module(value: Any) -> bool:
+    """Whether a value is a module, whatever it says of itself."""
     return issubclass(type(value), ModuleType)
 
 
 def space_of(kind: type) -> Any:
+    """The attributes of a class, past its metaclass."""
     return type.__getattribute__(kind, "__dict__")
 
 
 def bases_of(kind: type) -> tuple[type, ...]:
+    """A class and its bases, past its metaclass."""
     found: tuple[type, ...] = type.__getattribute__(kind, "__mro__")
     return found
