@@ -108,7 +108,7 @@ def _of_cells(module: str, place: str) -> list[tuple[Any, Any]]:
     register = _register(module, place)
     if _Untouched.has(module, place, register):
         return []
-    is_ones = OF_NOBODY_ELSE.get(module, is_entry_of_cell)
+    is_ones = OF_NOBODY_ELSE.get(module, _is_entry_of_cell)
     mine = [(key, value) for key, value in register.items() if is_ones(key, value)]
     if not mine:
         _Untouched.add(module, place, register)
@@ -192,8 +192,7 @@ def _entries() -> Any:
     return found or None
 
 
-def is_entry_of_cell(key: Any, value: Any) -> bool:
-    """Whether an entry of a dictionary is a cell's, or has something of one in it."""
+def _is_entry_of_cell(key: Any, value: Any) -> bool:
     within = (*(key if type(key) is tuple else ()), *(value if isinstance(value, tuple) else ()))
     # A method that a class of a cell has from a library is the library's, and bound to the class.
     bound = [one.__self__ for one in (value, *within) if type(one) is MethodType]
@@ -206,7 +205,7 @@ def _is_of_nobody_else(key: Any, value: Any) -> bool:
     Programs give it functions of others: `register_adapter(np.int64, int)`, `register_converter("json", json.loads)`.
     """
     of_library = type(value) is FunctionType and "<locals>" in value.__qualname__
-    return not of_library or is_entry_of_cell(key, value)
+    return not of_library or _is_entry_of_cell(key, value)
 
 
 OF_SHUTIL = frozenset({"tar", "gztar", "bztar", "xztar", "zstdtar", "zip"})
@@ -290,7 +289,7 @@ def _formats() -> Any:
     size = sum(map(len, (*tables.values(), library.EXTENSION)))
     if size == _Registered.formats:
         return None
-    mine = {name for table in tables.values() for name, one in table.items() if is_entry_of_cell(None, one)}
+    mine = {name for table in tables.values() for name, one in table.items() if _is_entry_of_cell(None, one)}
     ends = {
         end: name
         for end, name in library.EXTENSION.items()
