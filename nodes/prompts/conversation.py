@@ -88,6 +88,7 @@ TURN, NUMBER = itemgetter("turn"), itemgetter("number")
 """By both of them cells are in order."""
 NAMES_SHOWN = 12
 TURNS_REMEMBERED = 2_000
+"""Turns of which it is remembered what their cells bound, of all threads together."""
 UNCUT = 1 << 40
 LEAST = 4_000
 """Characters of a cell's code or observation that are shown of the newest cells, if they fit."""

@@ -25,6 +25,11 @@ async def _run_up_to(steps: Steps, number: int) -> None:
         """)
 
 
+async def _run_small_ones_up_to(steps: Steps, number: int) -> None:
+    while steps.number < number:
+        await steps.run(f"row = [{steps.number}] * 10; row[0] += 1")
+
+
 @LOCAL
 async def test_the_code_of_many_cells_is_kept(steps: Steps) -> None:
     for count in (GROUP - 1, GROUP, 2 * GROUP + 3):
@@ -51,9 +56,7 @@ async def test_a_step_of_a_session_with_many_cells_calls_no_more_than_an_early_o
     """Counted in calls of functions, which no other process changes."""
     counts = []
     for cells in (30, 330):
-        while steps.number < cells:
-            steps.number += 1
-            await steps.sandbox.run(f"row = [{steps.number}] * 10; row[0] += 1", number=steps.number, timeout=60)
+        await _run_small_ones_up_to(steps, cells)
         for _ in range(3):
             await steps.keep()
         await steps.run(COUNTED)
@@ -66,9 +69,7 @@ async def test_a_step_of_a_session_with_many_cells_calls_no_more_than_an_early_o
 async def test_what_a_step_of_a_session_with_many_cells_writes_is_small(steps: Steps) -> None:
     sizes = []
     for cells in (30, 330):
-        while steps.number < cells:
-            steps.number += 1
-            await steps.sandbox.run(f"row = [{steps.number}] * 10; row[0] += 1", number=steps.number, timeout=60)
+        await _run_small_ones_up_to(steps, cells)
         await steps.keep()
         await steps.run("row[1] += 1")
         sizes.append((await steps.keep()).bytes)

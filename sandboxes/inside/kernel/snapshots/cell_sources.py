@@ -1,5 +1,7 @@
 """The code of the cells that ran. Each is looked at once, however many steps come after it."""
 
+import ast
+import functools
 import json
 import linecache
 import operator
@@ -96,6 +98,15 @@ class CellSources:
             self._groups[f"{TOGETHER}{end}"] = _written(dict(self._texts[end - GROUP : end]))
         alone = self._texts[len(ends) * GROUP :]
         return self._groups | {name: text.encode(*ENCODING) for name, text in alone}
+
+
+@functools.lru_cache(maxsize=1)  # of a new cell several questions are asked, one after the other
+def nodes_of(source: str) -> list[ast.AST]:
+    """The syntax of a cell, all of its nodes; none where it has none, as a cell that never ran."""
+    try:
+        return list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
 
 
 def _begins_with(entries: list[Any], known: list[Any]) -> bool:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import CellType, MemberDescriptorType
 from typing import Any
 
+from .cell_sources import nodes_of
 from .classes import is_users
 
 CALLED = re.compile(r"\bid\b\s*[(,)]")
@@ -39,10 +40,10 @@ def are_asked_for(source: str) -> bool:
     if CALLED.search(source) is None:  # as in nearly all
         return False
     try:
-        nodes = list(ast.walk(ast.parse(source)))
         scopes = list(_scopes(symtable.symtable(source, "<cell>", "exec")))
     except (SyntaxError, ValueError, RecursionError):  # a cell that never ran, or one that only its magic understands
         return False
+    nodes = nodes_of(source)
     if any(isinstance(node, ast.Attribute) and node.attr == "id" and _is_builtins(node.value) for node in nodes):
         return True
     known = [scope.lookup("id") for scope in scopes if "id" in scope.get_identifiers()]

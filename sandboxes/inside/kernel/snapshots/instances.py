@@ -7,7 +7,6 @@ would not need. Here an object has afterwards what it had, whatever its class sa
 (a generator in a cache), what its class says is done after all.
 """
 
-import ast
 import copyreg
 import ctypes
 import enum
@@ -19,6 +18,7 @@ from collections.abc import Callable, Iterable
 from types import MemberDescriptorType, SimpleNamespace
 from typing import Any
 
+from .cell_sources import nodes_of
 from .classes import is_users
 from .memo_table import MemoTable
 from .singletons import CurrentSession, is_of_session
@@ -50,10 +50,7 @@ def use_dictionaries(source: str) -> bool:
     """Whether a cell may hold the dictionary of attributes of an object."""
     if DICTIONARIES.search(source) is None:  # as in nearly all
         return False
-    try:
-        nodes = ast.walk(ast.parse(source))
-    except (SyntaxError, ValueError, RecursionError):  # a cell that never ran
-        return False
+    nodes = nodes_of(source)
     return any(getattr(node, "id", getattr(node, "attr", getattr(node, "value", None))) in ASKED for node in nodes)
 
 

@@ -159,7 +159,7 @@ def _matplotlib() -> Any:
 
 
 BACKENDS = frozenset({"Agg", "svg", "SVG", "pdf", "PDF", "ps", "PS"})
-"""Names of backends that need no screen, but for how the one is written that is used where a cell has named none."""
+"""Backends that need no screen. `agg` in small letters is none of them: with that a session begins."""
 
 
 def _set_matplotlib(before: Any) -> None:

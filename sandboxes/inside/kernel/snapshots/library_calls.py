@@ -15,7 +15,7 @@ import sys
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
-from .cell_sources import CellSources
+from .cell_sources import CellSources, nodes_of
 from .library_functions import (
     DEPTH,
     Change,
@@ -34,10 +34,10 @@ from .singletons import CurrentSession
 
 GIVEN = "given to "
 """How the names of these settings begin."""
-CHANGING = r"(?:un)?(?:set|use|register|install|add|update|push|configure|setup|enable|disable|remove)(?:_\w*)?"
-CALLED = re.compile(CHANGING)
+NAMED = r"(?:un)?(?:set|use|register|install|add|update|push|configure|setup|enable|disable|remove)(?:_\w*)?"
+CALLED = re.compile(NAMED)
 """The last names of functions that are looked at, besides those that are decorators."""
-WRITTEN = re.compile(rf"@|\b{CHANGING}\b")
+WRITTEN = re.compile(rf"@|\b{NAMED}\b")
 TAKING = re.compile(r"un|remove|disable")
 """How those begin that take something away."""
 FLAG = re.compile(
@@ -63,6 +63,7 @@ class Given:
         self.first: set[str] = set()
         """Texts that came first: names of what is registered."""
         self.constants: set[tuple[type, Any]] = set()
+        """With their types: 1 is not `True`."""
         self.names: set[str] = set()
         """Names of variables."""
         self.made: set[str] = set()
@@ -70,23 +71,17 @@ class Given:
 
 
 class Calls:
-    """The calls of cells that may change a library.
-
-    Attributes:
-        given: What they were given, by their paths.
-        made: By the names of variables, the paths of what cells have called to make what they hold.
-    """
+    """The calls of cells that may change a library."""
 
     def __init__(self) -> None:
         self.given: dict[str, Given] = {}
+        """What they were given, by their paths."""
         self.made: dict[str, set[str]] = {}
+        """By the names of variables, the paths of what cells have called to make what they hold."""
 
     def add(self, source: str) -> None:
         """Add those in the code of a cell."""
-        try:
-            nodes = list(ast.walk(ast.parse(source)))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):  # a cell that never ran
-            return
+        nodes = nodes_of(source)
         self._add_made(nodes)
         if WRITTEN.search(source) is None:
             return
@@ -292,7 +287,7 @@ class _Keeper:
     def keep(self) -> None:
         """Keep it."""
         kind: type = self._owner if issubclass(type(self._owner), type) else type(self._owner)
-        for change in sorted(changes_of(self._function, kind, DEPTH), key=repr):
+        for change in changes_of(self._function, kind, DEPTH):
             with contextlib.suppress(Exception):  # libraries' objects may answer anything
                 self._keep(change)
         if not self._strange:

@@ -17,8 +17,8 @@ Change = tuple[str, str, str | None]
 """A module (empty: what the method is of), the path to an object in it, and its attribute (None: it is a container)."""
 
 
-def changes_of(function: FunctionType, kind: type, depth: int) -> frozenset[Change]:
-    """What a function changes, and those that it calls.
+def changes_of(function: FunctionType, kind: type, depth: int) -> tuple[Change, ...]:
+    """What a function changes, and those that it calls, in an order that is always the same.
 
     Args:
         function: The function.
@@ -28,18 +28,18 @@ def changes_of(function: FunctionType, kind: type, depth: int) -> frozenset[Chan
     name = f"{space_of(kind).get('__module__')}.{type.__dict__['__qualname__'].__get__(kind)}"
     key = function.__code__, name, depth
     if key not in _Known.changes:
-        _Known.changes[key] = _read_changes(function, kind, depth)
+        _Known.changes[key] = tuple(sorted(_read_changes(function, kind, depth), key=repr))
     return _Known.changes[key]
 
 
 class _Known:
     """What is known of functions of libraries, by their code: a function may be a closure that holds anything."""
 
-    changes: ClassVar[dict[tuple[CodeType, str, int], frozenset[Change]]] = {}
+    changes: ClassVar[dict[tuple[CodeType, str, int], tuple[Change, ...]]] = {}
     made: ClassVar[dict[CodeType, dict[str, list[str]]]] = {}
 
 
-def _read_changes(function: FunctionType, kind: type, depth: int) -> frozenset[Change]:
+def _read_changes(function: FunctionType, kind: type, depth: int) -> set[Change]:
     found: set[Change] = set()
     code, space, module = function.__code__, function.__globals__, function.__module__
     own = code.co_varnames[0] if code.co_argcount else ""
@@ -55,7 +55,7 @@ def _read_changes(function: FunctionType, kind: type, depth: int) -> frozenset[C
                 found.add((*place, what if isinstance(what, str) else None))
         if depth > 1 and isinstance(node, ast.Call) and (next_one := _next(node, function, kind, own)) is not None:
             found |= {one for one in changes_of(next_one[0], next_one[1], depth - 1) if one[0] or next_one[1] is kind}
-    return frozenset(one for one in found if one[1] or one[2])
+    return {one for one in found if one[1] or one[2]}
 
 
 def made_inside(function: FunctionType) -> dict[str, list[str]]:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeGuard
 
 from ..own_library import DELETED, KERNEL, own_library
 from . import library_registers
-from .cell_sources import CELL, CellSources
+from .cell_sources import CELL, CellSources, nodes_of
 from .classes import is_users, without_questions
 from .functions import is_of_own_loader
 from .identity import find_sentinel
@@ -77,10 +77,7 @@ Target = tuple[str, str | tuple[Any, ...]]
 
 def _assigned(source: str) -> frozenset[Target]:
     """What a cell assigns to."""
-    try:
-        nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a cell that never ran
-        return frozenset()
+    nodes = nodes_of(source)
     imported = imported_names(nodes)
     found: set[Target] = set()
     for path, what in (pair for node in nodes for pair in targets_of(node)):

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator
 from typing import Any
 
-from .cell_sources import CellSources
+from .cell_sources import CellSources, nodes_of
 from .singletons import found, portable_path
 
 OF_OS = tuple(f"os.{name}" for name in ("open", "pipe", "pipe2", "dup", "memfd_create", "openpty"))
@@ -34,11 +34,7 @@ def _given(source: str) -> frozenset[str]:
     """The variables to which a cell gives such numbers, or into which it puts them."""
     if not any(name in source for name in (*OF_OS, *METHODS)):
         return frozenset()
-    try:
-        nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a cell that never ran
-        return frozenset()
-    places = [place for node in nodes for place in _places(node)]
+    places = [place for node in nodes_of(source) for place in _places(node)]
     return frozenset(one.id for place in places for one in ast.walk(place) if isinstance(one, ast.Name))
 
 
