@@ -1,4 +1,4 @@
-"""A session with many cells: their code is kept, and a step costs what it did at the beginning."""
+"""A session with many cells or modules: their code is kept, and a step costs what it did at the beginning."""
 
 import pytest
 
@@ -63,6 +63,23 @@ async def test_a_step_of_a_session_with_many_cells_calls_no_more_than_an_early_o
         await steps.keep()
         counts.append(int(await steps.run("import sys; sys.setprofile(None); print(calls)")))
     assert counts[1] <= 1.1 * counts[0], counts
+
+
+@LOCAL
+async def test_a_step_asks_nothing_of_modules_that_were_there(steps: Steps) -> None:
+    """Asking each writes to the page that it is on, which a frozen copy then has for itself."""
+    counts = []
+    await steps.run("import encodings, pkgutil, sys; exec('def mine(): return 1', space := {})")
+    await steps.run("names = [f'encodings.{one.name}' for one in pkgutil.iter_modules(encodings.__path__)]")
+    for code in ("new = 0", "new = len([__import__(name) for name in names if '.cp' in name or '.iso' in name])"):
+        await steps.run(code)
+        for _ in range(3):
+            await steps.keep()
+        await steps.run(COUNTED)
+        await steps.keep()
+        counts.append(int(await steps.run("sys.setprofile(None); print(calls)")))
+    await steps.run("assert new > 50")
+    assert counts[1] <= counts[0] + 50, counts
 
 
 @LOCAL

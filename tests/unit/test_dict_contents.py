@@ -1,6 +1,7 @@
 """What a dict has is compared in its memory, and every change of it is seen there."""
 
 import random
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandboxes.inside.kernel import dict_contents
-from sandboxes.inside.kernel.dict_contents import DictContents, is_alone, is_as_known
+from sandboxes.inside.kernel.dict_contents import DictContents, KnownEntries, is_alone, is_as_known
 
 
 class Plain:
@@ -111,6 +112,33 @@ def test_where_dicts_are_kept_elsewhere_none_is_the_same(monkeypatch: pytest.Mon
     assert not contents.is_same()
     monkeypatch.undo()
     is_as_known.cache_clear()
+
+
+@pytest.mark.parametrize("newest", [dict_contents.NEWEST, (3, 10)])
+@pytest.mark.parametrize("change", CHANGES)
+def test_entries_are_known_until_others_are_there(
+    change: Callable[[dict[Any, Any], Any], object], newest: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dict_contents, "NEWEST", newest)
+    is_as_known.cache_clear()
+    some, known = texts(), KnownEntries()
+    assert not known.are_same(some)
+    assert known.are_same(some)
+    change(some, "7")
+    assert not known.are_same(some)
+    assert known.are_same(some)
+    assert not known.are_same(texts())
+    monkeypatch.undo()
+    is_as_known.cache_clear()
+
+
+def test_a_key_that_is_equal_but_another_text_is_held_as_well() -> None:
+    first, again = "".join(["name", "!"]), "".join(["name", "!"])
+    some, known = {first: 1}, KnownEntries()
+    known.are_same(some)
+    some[again] = some.pop(first)
+    assert not known.are_same(some)
+    assert sys.getrefcount(again) == sys.getrefcount(first) + 2  # the dict has it, too
 
 
 def test_another_thread_is_noticed() -> None:

@@ -48,14 +48,3 @@ def test_what_was_there_at_the_beginning_does_not_count(tmp_path: Path, monkeypa
     table.look([], before)
     assert table.imported == [NAME]
     assert table.of_workspace == {}
-
-
-def test_a_name_that_is_equal_but_another_text_is_held_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before, table = frozenset(sys.modules), ImportedModules(str(tmp_path))
-    first, again = "".join([NAME, "!"]), "".join([NAME, "!"])
-    monkeypatch.setitem(sys.modules, first, module())
-    table.look([], before)
-    made = sys.modules.pop(first)
-    sys.modules[again] = made
-    table.look([], before)
-    assert any(name is again for name in table._names)

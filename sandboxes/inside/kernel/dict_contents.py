@@ -8,6 +8,7 @@ on, on dicts that are known.
 
 import ctypes
 import functools
+import operator
 import sys
 from typing import Any
 
@@ -21,6 +22,10 @@ TABLE_KINDS, TABLE_COUNT, TABLE_INDICES = 8, 24, 32
 SIZES_AND_KIND = 0xFF_FF_FF
 GENERAL, OF_TEXTS = 0, 1
 """Kinds of tables: entries of hash, key and value; of key and value."""
+
+
+_compare = ctypes.CDLL(None).memcmp
+_compare.argtypes = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
 
 
 class DictContents:
@@ -74,8 +79,33 @@ class DictContents:
             and not self._values.value
             and self._sizes.value & SIZES_AND_KIND == sizes
             and self._count.value == count
-            and self._region.raw == self._content
+            and _compare(self._region, self._content, len(self._content)) == 0
         )
+
+
+class KnownEntries:
+    """The entries that a dict had when it was last asked about them, which are held.
+
+    Who asks each of a thousand what it is asks again only once there are others.
+    """
+
+    def __init__(self) -> None:
+        self._contents = DictContents({})
+        self._keys: list[Any] = []
+        self._values: list[Any] = []
+
+    def are_same(self, space: dict[Any, Any]) -> bool:
+        """Whether a dict has just these, in the same order; those that it has now are remembered."""
+        alone = is_alone()
+        if space is self._contents.space and alone and self._contents.is_same():
+            return True
+        keys, values = list(space), list(space.values())
+        same = (len(keys), len(values)) == (len(self._keys), len(self._values))
+        same = same and all(map(operator.is_, keys, self._keys)) and all(map(operator.is_, values, self._values))
+        self._contents, self._keys, self._values = DictContents(space), keys, values
+        if alone:
+            self._contents.remember()
+        return same
 
 
 def is_alone() -> bool:

@@ -247,4 +247,37 @@ SESSIONS = {
         """,
         named="px gif rd h mac mv arr_np inc hosts w font chunks src",
     ),
+    "names of arguments in a partial, ends of lines that were met, a part of a buffer": session(
+        """
+        import functools, itertools, orjson, pathlib
+        import numpy as np
+        import pyarrow as pa
+        options = {"option": orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2, "default": str}
+        pack = functools.partial(orjson.dumps, **options)
+        pack.note = [1]
+        given, again = pack.keywords, functools.partial(pack, option=orjson.OPT_SORT_KEYS)
+        late = iter(options)
+        next(late)
+        # %%
+        pathlib.Path("a.csv").write_bytes(b"a;b\\r\\n1;2\\r\\n3;4\\r\\n")
+        pathlib.Path("b.csv").write_bytes(b"a;b\\r\\n1;2\\n" * 2_000)
+        half, mixed, fresh = open("a.csv"), open("b.csv", newline=""), open("a.csv")
+        half.readline()
+        rows = list(itertools.islice(mixed, 1_500))
+        # %%
+        base = np.arange(4)
+        whole = pa.py_buffer(base)
+        part = whole.slice(8, 16)
+        """,
+        """
+        orjson.dumps({"b": 1, "a": {2}}, **options)
+        pack({"b": 1, "a": {2}}), pack.note, given is pack.keywords, list(given)
+        again({"b": 1, "a": {2}}), again.func is orjson.dumps
+        list(late)
+        half.newlines, half.readline(), half.newlines
+        mixed.newlines, mixed.readline(), mixed.tell()
+        fresh.newlines, fresh.readline(), fresh.newlines
+        base[1] = -3 ;; int(np.frombuffer(part, "int64")[0]), part.parent.size, part.is_mutable, whole.is_mutable, whole.parent
+        """,
+    ),
 }

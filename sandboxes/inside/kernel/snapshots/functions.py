@@ -170,6 +170,31 @@ def make_parameters(kind: Any, name: str) -> Any:
     return made
 
 
+def reduce_partial(_pickler: Any, value: Any) -> Any:
+    """A `partial`; see `intern_keys`."""
+    made = functools.partial.__reduce__(value)
+    return *made, None, None, set_partial
+
+
+def set_partial(value: Any, state: Any) -> None:
+    """Fill a `partial`."""
+    intern_keys(state[2])
+    functools.partial.__setstate__(value, state)  # type: ignore[attr-defined]
+
+
+MOST_KEYS = 100
+"""Entries of a dict whose keys may be names of arguments."""
+
+
+def intern_keys(space: Any) -> None:
+    """Have the keys of a dict as the compiler has names: orjson knows arguments by which object their name is."""
+    if type(space) is not dict or len(space) > MOST_KEYS or not all(type(key) is str for key in space):
+        return
+    items = [(sys.intern(key) if key.isidentifier() else key, value) for key, value in space.items()]
+    space.clear()
+    space.update(items)
+
+
 def reduce_partial_method(_pickler: Any, method: Any) -> Any:
     """A `partialmethod`, which from Python 3.14 on is not made without its function, and has more in it.
 

@@ -2,14 +2,13 @@
 
 import importlib
 import json
-import operator
 import os
 import sys
 from collections.abc import Collection
 from types import ModuleType
 from typing import Any
 
-from ..dict_contents import DictContents, is_alone
+from ..dict_contents import KnownEntries
 from .classes import is_users
 from .namespaces import is_made, is_made_by_cell
 from .singletons import is_of_session
@@ -42,9 +41,7 @@ class ImportedModules:
     def __init__(self, root: str) -> None:
         self._root = root
         self._before: frozenset[str] = frozenset()
-        self._contents = DictContents({})
-        self._names: list[str] = []
-        self._modules: list[Any] = []
+        self._known = KnownEntries()
         self.imported: list[str] = []
         """Those that were imported in the session, in the order of their imports."""
         self.other_names: dict[str, str | None] = {}
@@ -67,24 +64,12 @@ class ImportedModules:
             preloaded: Names of modules that count as imported by the session, and come first.
             before: Those that were there when it began.
         """
-        alone = is_alone()
-        if before is self._before and sys.modules is self._contents.space and alone and self._contents.is_same():
-            return
-        names, modules = list(sys.modules), list(sys.modules.values())
-        same = before is self._before and names == self._names and len(modules) == len(self._modules)
-        same = same and all(map(operator.is_, modules, self._modules))
-        self._before, self._names, self._modules = (
-            before,
-            names,
-            modules,
-        )  # held as long as their addresses are compared
-        self._contents = DictContents(sys.modules)
-        if alone:
-            self._contents.remember()
+        same = self._known.are_same(sys.modules) and before is self._before
+        self._before = before
         if same:
             return
         self.imported = [*preloaded, *imported(before)]
-        new = [(name, one) for name, one in zip(names, modules, strict=True) if name not in before]
+        new = [(name, one) for name, one in list(sys.modules.items()) if name not in before]
         self.made = {name: one for name, one in new if is_made_by_cell(one)}
         self.replaced = {name: one for name, one in new if _stands_for_module(one)}
         self.other_names = {name: other for name, one in new if (other := _other_name(name, one)) != name}
@@ -194,7 +179,7 @@ def taken_out(values: Collection[Any]) -> list[str]:
     """The names of variables' modules of the workspace that `import` does not find: a cell has taken them out."""
     known = [SPACE.__get__(one) for one in values if issubclass(type(one), ModuleType)]
     mine = [space for space in known if space.get("__spec__") is not None and is_of_session(space.get("__file__"))]
-    return sorted({str(space.get("__name__")) for space in mine} - sys.modules.keys())
+    return sorted({name for space in mine if (name := str(space.get("__name__"))) not in sys.modules})
 
 
 def take_out(names: Collection[str]) -> None:

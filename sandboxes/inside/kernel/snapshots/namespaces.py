@@ -11,6 +11,7 @@ from pickle import PicklingError
 from types import FunctionType, ModuleType
 from typing import Any, ClassVar
 
+from ..dict_contents import KnownEntries
 from .cell_sources import CellSources
 from .functions import is_of_own_loader, state_of
 from .singletons import CurrentSession, is_of_session
@@ -90,9 +91,26 @@ def registered(made: dict[str, ModuleType], cells: CellSources) -> dict[str, Mod
     return {name: one for name, one in made.items() if is_made(one) and cells.name(name)}
 
 
+class _Found:
+    """The modules that `import` finds and cells have made; all are looked through again once there are others.
+
+    Asking each of them at every snapshot writes to hundreds of pages, which a frozen copy then has for itself.
+    """
+
+    known = KnownEntries()
+    made: ClassVar[list[ModuleType]] = []
+
+    @classmethod
+    def look(cls) -> list[ModuleType]:
+        """Find them."""
+        if not cls.known.are_same(sys.modules):
+            cls.made = [one for one in list(sys.modules.values()) if is_made_by_cell(one)]
+        return cls.made
+
+
 def made_modules() -> dict[int, ModuleType]:
     """Those that are known: identity of their variables → module."""
-    values = [*sys.modules.values(), *CurrentSession.main.__dict__.values(), *Detached.known.values()]
+    values = [*_Found.look(), *CurrentSession.main.__dict__.values(), *Detached.known.values()]
     return {id(vars(module)): module for module in values if is_made(module)}
 
 

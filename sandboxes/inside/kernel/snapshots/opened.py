@@ -40,8 +40,8 @@ def reduce_file(pickler: Any, file: Any) -> Any:
     shown = "" if isinstance(name, str) and os.path.isabs(name) else name
     opened_as = getattr(file, "mode", "") if text else ""
     more: tuple[Any, ...] = (shown, opened_as) if opened_as not in ("", mode) else (shown,)
-    if text and file.write_through:
-        more = (shown, opened_as, True)
+    if text and (file.write_through or file.newlines is not None):
+        more = (shown, opened_as, file.write_through, file.newlines)
     return open_file, (portable_path(path), mode, place, settings, text and file.line_buffering, buffered, *more)
 
 
@@ -151,6 +151,7 @@ def open_file(
     name: str = "",
     opened_as: str = "",
     write_through: bool = False,
+    newlines: Any = None,
 ) -> Any:
     """Open a file where it was; one that was being written is written on, not begun again.
 
@@ -177,8 +178,18 @@ def open_file(
         file.mode = opened_as
     if write_through:
         file.reconfigure(write_through=True)
+    if newlines is not None:
+        _look_for_newlines(file, newlines)
     file.seek(place)
     return file
+
+
+def _look_for_newlines(file: Any, newlines: Any) -> None:
+    """Read until it has met the ends of lines that it had met; going to another place than its beginning keeps them."""
+    with contextlib.suppress(OSError, ValueError):  # the file is another by now
+        for _ in range(MAX_COUNTED // io.DEFAULT_BUFFER_SIZE):
+            if file.newlines == newlines or not file.read(io.DEFAULT_BUFFER_SIZE):
+                return
 
 
 def _reopen(path: str, flags: int) -> int:

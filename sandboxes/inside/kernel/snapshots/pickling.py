@@ -18,6 +18,7 @@ from . import (
     set_order,
     singletons,
 )
+from .functions import intern_keys
 from .identity import WRITTEN, LoadedNans, WrittenNans
 from .manifest import Place
 from .memo_table import MemoTable
@@ -216,7 +217,9 @@ def load(data: bytes | bytearray | memoryview, buffers: list[Any], count: int) -
     # unpickler is called from.
     step = FunctionType(_load_next.__code__, CurrentSession.main.__dict__)
     for _ in range(count):
-        yield step(unpickler)
+        item = step(unpickler)
+        intern_keys(item[1])
+        yield item
     with contextlib.suppress(EOFError):  # there is nothing behind them, as a rule
         while True:
             unpickler.load()

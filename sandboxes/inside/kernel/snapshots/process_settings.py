@@ -273,12 +273,14 @@ OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "documentation of the session": ("sys", _documentation, _set_documentation),
 }
 """What is read as None as long as it is as Python has it."""
+READ = tuple((name, module, read) for name, (module, read, _) in (SIMPLE | OF_MODULES).items())
+"""All that is read at each snapshot."""
 
 
 def capture(start: StartSettings) -> dict[str, Any]:
     """What differs now. A library whose internals have changed is left out."""
     kept: dict[str, Any] = {}
-    for name, (module, read, _) in (SIMPLE | OF_MODULES).items():
+    for name, module, read in READ:
         if module not in sys.modules:
             continue
         try:

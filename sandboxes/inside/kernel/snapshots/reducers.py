@@ -1,7 +1,6 @@
 """How objects are taken apart, by their types: what cloudpickle copies or cannot do is put right."""
 
 import contextvars
-import copyreg
 import datetime
 import functools
 import io
@@ -33,6 +32,7 @@ from types import (
 from typing import Any, ClassVar
 
 from ..calls import reduce_stub
+from ..dict_contents import KnownEntries
 from . import (
     arrays,
     attributes,
@@ -137,6 +137,7 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("unittest.mock", "_Call", instances.reduce_call),
     ("unittest.mock", "_patch_dict", library_patches.reduce_patch),
     ("_queue", "SimpleQueue", refusing.reduce_queue),
+    ("functools", "partial", functions.reduce_partial),
     ("numpy", "flatiter", arrays.reduce_flat),
     ("numpy", "ndarray", arrays.reduce_array),
     ("numpy", "memmap", arrays.reduce_memmap),
@@ -251,33 +252,49 @@ class _OfLibraries:
     """The reducers of classes of libraries, which are the same from snapshot to snapshot."""
 
     found: ClassVar[dict[type, Reduce | None]] = {}
+    exact: ClassVar[dict[type, Reduce]] = {}
+    """Those in `EXACT`, as far as they are there."""
+    bases: ClassVar[list[tuple[type, Reduce]]] = []
+    """Those in `BASES`, likewise."""
+    tables: ClassVar[dict[type, Any]] = {}
+    """What cloudpickle and `copyreg` have for types; in one dict, which is asked in a tenth of the time."""
+    modules, borrowed, registered = KnownEntries(), KnownEntries(), KnownEntries()
+    """Where these were found."""
     seen: ClassVar[tuple[Any, ...]] = ()
-    """The classes in `BASES` that were there, the attributes that cells had assigned to anything, the classes that had
-    reducers of `copyreg`, and whether cells ask for attributes."""
+    """The attributes that cells had assigned to anything, whether cells ask for attributes, the classes in `BASES` that
+    were there, and those that had reducers of `copyreg`: as long as these are the same, what was found holds."""
+
+    @classmethod
+    def look(cls) -> None:
+        """Bring them up to date."""
+        first, second = cloudpickle().Pickler.dispatch_table.maps
+        same = [cls.modules.are_same(sys.modules), cls.borrowed.are_same(first), cls.registered.are_same(second)]
+        asked = library_patches.CellAttributes.assigned, CurrentSession.asks_for_attributes
+        if asked == cls.seen[:2] and all(same):
+            return
+        cls.exact, cls.bases = dict(_that_are_there(EXACT)), _that_are_there(BASES)
+        cls.tables = {**second, **first}
+        seen = *asked, [kind for kind, _ in cls.bases], list(second)
+        if seen != cls.seen:
+            cls.seen, cls.found = seen, {}
+
+
+def _that_are_there(table: tuple[tuple[str, str, Reduce], ...]) -> list[tuple[type, Reduce]]:
+    """The classes of a table, and what it has for each."""
+    known = ((getattr(sys.modules.get(module), name, None), reduce) for module, name, reduce in table)
+    return [(kind, reduce) for kind, reduce in known if isinstance(kind, type)]
 
 
 class _KnownKinds(dict[type, Reduce | None]):
     """Reducers by type, each looked for when it is first asked for."""
 
-    def __init__(self) -> None:
-        super().__init__(BUILT_IN)
-        for module, name, reduce in EXACT:
-            known = getattr(sys.modules.get(module), name, None)
-            if isinstance(known, type):
-                self[known] = reduce
-        self._bases = [
-            (known, reduce)
-            for module, name, reduce in BASES
-            if isinstance(known := getattr(sys.modules.get(module), name, None), type)
-        ]
-        assigned, registered = library_patches.CellAttributes.assigned, tuple(copyreg.dispatch_table)
-        seen = (tuple(base for base, _ in self._bases), assigned, registered, CurrentSession.asks_for_attributes)
-        if seen != _OfLibraries.seen:
-            _OfLibraries.seen, _OfLibraries.found = seen, {}
-
     def __missing__(self, kind: type) -> Reduce | None:
-        settled = _OfLibraries.found
-        if kind in settled:
+        exact, settled = _OfLibraries.exact, _OfLibraries.found
+        if kind in exact:
+            found: Reduce | None = exact[kind]
+        elif kind in BUILT_IN:
+            found = BUILT_IN[kind]
+        elif kind in settled:
             found = settled[kind]
         else:
             found = self._look(kind)
@@ -288,7 +305,7 @@ class _KnownKinds(dict[type, Reduce | None]):
 
     def _look(self, kind: type) -> Reduce | None:
         of_cell = is_users(kind)
-        ways = (reduce for base, reduce in self._bases if issubclass(kind, base))
+        ways = (reduce for base, reduce in _OfLibraries.bases if issubclass(kind, base))
         found = next((reduce for reduce in ways if not (of_cell and reduce in OF_LIBRARIES_ONLY)), None)
         if found is None and (family := containers.family_of(kind)) is not None:
             found = containers.reducer(family)
@@ -328,11 +345,10 @@ class Reducers:
         """Those that say it and were not asked, and caches that were not kept empty."""
         self.named: dict[str, tuple[str, str]] = {}
         """Parts of objects that will not come back, although the objects do: name → type, reason."""
+        _OfLibraries.look()
         self.known = _KnownKinds()
         """The reducer of each type; None: pickle knows what to do."""
-        first, second = cloudpickle().Pickler.dispatch_table.maps
-        self.dispatch_table = {**second, **first}
-        """What cloudpickle and `copyreg` have for types; in one dict, which is asked in a tenth of the time."""
+        self.dispatch_table = _OfLibraries.tables
         self.by_name: dict[int, Any] = {}
         """Classes and functions of which it is known that they go by their names, by identity."""
 

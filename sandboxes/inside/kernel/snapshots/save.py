@@ -93,6 +93,7 @@ class SnapshotWriter:
         self._partition.read_alone = frozenset(UNITS_OF_PRELOADED)
         self._modules = modules.ImportedModules(root)
         self._cells = CellSources()
+        self._no_main = ModuleType("__main__")
         self._earlier: dict[str, module_sources.Kept] = {}
         """The sources of modules whose files have others by now."""
         self._numbers: list[open_numbers.Number] = []
@@ -153,7 +154,7 @@ class SnapshotWriter:
         self._numbers, refused = open_numbers.look(values, self._cells)
         for name in refused:
             found.pop(name, None)
-        main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+        main, sys.modules["__main__"] = sys.modules["__main__"], self._new_main()
         try:  # whatever looks for itself in __main__ by name must not find itself: it would not be there when loaded
             units = self._partition.take(found, reasons)
         finally:
@@ -192,6 +193,12 @@ class SnapshotWriter:
         self.buffers.settle()
         self._partition.settle(of_units)
         return id, new, lost
+
+    def _new_main(self) -> ModuleType:
+        """A module without variables, the same one each time: who compares `sys.modules` finds nothing new there."""
+        vars(self._no_main).clear()
+        self._no_main.__init__("__main__")  # type: ignore[misc]
+        return self._no_main
 
     def _pickled(
         self, values: dict[str, Any], aliases: dict[str, str], patches: dict[str, Any]

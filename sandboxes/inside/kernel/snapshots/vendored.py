@@ -8,6 +8,7 @@ import sys
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from types import ModuleType
 from typing import Any
 
 NAME = "stepwell_kernel.cloudpickle"
@@ -50,6 +51,7 @@ def cloudpickle() -> Any:
     _set_without_hooks(module)
     _keep_members(module)
     _find_modules_not_loaded(module)
+    _find_modules_by_variables(module)
     return module
 
 
@@ -90,6 +92,30 @@ def _find_modules_not_loaded(module: Any) -> None:
         return usual(value, name)
 
     module._lookup_module_and_qualname = lookup
+
+
+def _find_modules_by_variables(module: Any) -> None:
+    """Look for what does not say where it is, as functions of `exec`, among the variables of modules.
+
+    cloudpickle asks each module for an attribute, and most answer by an error, which takes ten times as long.
+    """
+
+    def which(value: Any, name: str) -> Any:
+        home = getattr(value, "__module__", None)
+        if home is not None:
+            return home
+        first, *rest = name.split(".")
+        for known, one in list(sys.modules.items()):
+            if known in ("__main__", "__mp_main__") or not issubclass(type(one), ModuleType):
+                continue
+            found = ModuleType.__getattribute__(one, "__dict__").get(first)
+            for part in rest:
+                found = getattr(found, part, None)
+            if found is value:
+                return known
+        return None
+
+    module._whichmodule = which
 
 
 OF_MAKING = frozenset({"_hashable_values_", "_unhashable_values_", "_unhashable_values_map_"})
