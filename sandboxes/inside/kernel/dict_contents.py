@@ -24,7 +24,7 @@ GENERAL, OF_TEXTS = 0, 1
 """Kinds of tables: entries of hash, key and value; of key and value."""
 
 
-_compare = ctypes.CDLL(None).memcmp
+_compare = ctypes.PyDLL(None).memcmp  # no other thread runs meanwhile
 _compare.argtypes = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
 
 

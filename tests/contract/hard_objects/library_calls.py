@@ -281,7 +281,7 @@ SESSIONS = {
     ),
     "objects that must not be asked, in registers of libraries": session(
         """
-        import jwt
+        import fractions, jwt, matplotlib.units
         from jsonschema import FormatChecker
         from werkzeug.local import LocalProxy
         asked = []
@@ -295,6 +295,10 @@ SESSIONS = {
             return odd
         odd = Asks()
         FormatChecker.checkers["odd"] = (odd, ())
+        class Converts(Asks):
+            def default_units(self, value, axis): return "odd"
+        converts = Converts()
+        matplotlib.units.registry[fractions.Fraction] = converts
         @FormatChecker.cls_checks("even")
         def is_even(value): return value % 2 == 0
         class Big(FormatChecker): pass
@@ -306,7 +310,8 @@ SESSIONS = {
         del Big
         """,
         """
-        asked.count("current"), asked.count("__module__") < 50
+        asked.count("current"), asked.count("__module__")
+        matplotlib.units.registry[fractions.Fraction] is converts, converts.default_units(1, None)
         FormatChecker().conforms(4, "even"), FormatChecker().conforms(3, "even"), FormatChecker().conforms(3, "large")
         __import__("gc").collect() ;; held() is None
         type(odd) is Asks

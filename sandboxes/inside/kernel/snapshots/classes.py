@@ -212,7 +212,11 @@ def _do_nothing(_kind: Any, /, *_arguments: Any, **_keywords: Any) -> None:
 
 def is_users(kind: type) -> bool:
     """Whether a class is of a cell, of a module of the workspace, or of one that a cell has made."""
-    name: Any = kind.__module__
+    return is_of_users(kind.__module__)
+
+
+def is_of_users(name: Any) -> bool:
+    """Whether the name of a module is that of the cells, of one of the workspace, or of one that a cell has made."""
     module = sys.modules.get(name) if isinstance(name, str) else None
     if name == "__main__" or module is None or is_made(module):
         return True

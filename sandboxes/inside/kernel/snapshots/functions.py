@@ -187,8 +187,13 @@ MOST_KEYS = 100
 
 
 def intern_keys(space: Any) -> None:
-    """Have the keys of a dict as the compiler has names: orjson knows arguments by which object their name is."""
+    """Have the keys of a dict as the compiler has names: orjson knows arguments by which object their name is.
+
+    Variables of modules are left as they are.
+    """
     if type(space) is not dict or len(space) > MOST_KEYS or not all(type(key) is str for key in space):
+        return
+    if "__name__" in space:
         return
     items = [(sys.intern(key) if key.isidentifier() else key, value) for key, value in space.items()]
     space.clear()

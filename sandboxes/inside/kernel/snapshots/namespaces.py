@@ -91,26 +91,27 @@ def registered(made: dict[str, ModuleType], cells: CellSources) -> dict[str, Mod
     return {name: one for name, one in made.items() if is_made(one) and cells.name(name)}
 
 
-class _Found:
-    """The modules that `import` finds and cells have made; all are looked through again once there are others.
+class FoundModules:
+    """The modules that `import` finds; those that cells have made are looked for again once there are others.
 
     Asking each of them at every snapshot writes to hundreds of pages, which a frozen copy then has for itself.
     """
 
-    known = KnownEntries()
     made: ClassVar[list[ModuleType]] = []
+    _known = KnownEntries()
 
     @classmethod
-    def look(cls) -> list[ModuleType]:
-        """Find them."""
-        if not cls.known.are_same(sys.modules):
-            cls.made = [one for one in list(sys.modules.values()) if is_made_by_cell(one)]
-        return cls.made
+    def are_same(cls) -> bool:
+        """Whether they are those that were there when this was last asked."""
+        if cls._known.are_same(sys.modules):
+            return True
+        cls.made = [one for one in list(sys.modules.values()) if is_made_by_cell(one)]
+        return False
 
 
 def made_modules() -> dict[int, ModuleType]:
     """Those that are known: identity of their variables → module."""
-    values = [*_Found.look(), *CurrentSession.main.__dict__.values(), *Detached.known.values()]
+    values = [*FoundModules.made, *CurrentSession.main.__dict__.values(), *Detached.known.values()]
     return {id(vars(module)): module for module in values if is_made(module)}
 
 

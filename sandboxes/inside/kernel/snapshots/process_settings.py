@@ -285,7 +285,7 @@ def capture(start: StartSettings) -> dict[str, Any]:
             continue
         try:
             value = read()
-        except Exception:  # it reads private parts of libraries
+        except (Exception, SystemExit):  # it reads private parts of libraries, where objects of cells may be
             continue
         if value is not None and start.values.get(name) != value:
             kept[name] = value

@@ -258,7 +258,7 @@ class _OfLibraries:
     """Those in `BASES`, likewise."""
     tables: ClassVar[dict[type, Any]] = {}
     """What cloudpickle and `copyreg` have for types; in one dict, which is asked in a tenth of the time."""
-    modules, borrowed, registered = KnownEntries(), KnownEntries(), KnownEntries()
+    borrowed, registered = KnownEntries(), KnownEntries()
     """Where these were found."""
     seen: ClassVar[tuple[Any, ...]] = ()
     """The attributes that cells had assigned to anything, whether cells ask for attributes, the classes in `BASES` that
@@ -268,7 +268,7 @@ class _OfLibraries:
     def look(cls) -> None:
         """Bring them up to date."""
         first, second = cloudpickle().Pickler.dispatch_table.maps
-        same = [cls.modules.are_same(sys.modules), cls.borrowed.are_same(first), cls.registered.are_same(second)]
+        same = [namespaces.FoundModules.are_same(), cls.borrowed.are_same(first), cls.registered.are_same(second)]
         asked = library_patches.CellAttributes.assigned, CurrentSession.asks_for_attributes
         if asked == cls.seen[:2] and all(same):
             return

@@ -14,20 +14,31 @@ from typing import Any, ClassVar
 
 from ..dict_contents import DictContents, is_alone
 from . import library_registers, service_registers
-from .classes import is_users
+from .classes import is_of_users
+from .library_functions import space_of
 
 PREFIXES = frozenset({"xml", "html", "rdf", "wsdl", "xs", "xsi", "dc"})
 """Those that Python knows of namespaces of XML."""
 
 
 def is_of_cell(value: Any) -> bool:
-    """Whether a class, a function or an object's class is a cell's, or of a module or namespace that a cell made."""
-    home = getattr(value, "__module__", None)
-    if not isinstance(home, str) or not is_users(value):
+    """Whether a class, a function or an object's class is a cell's, or of a module or namespace that a cell made.
+
+    An object is asked nothing that its class has written.
+    """
+    kind = type(value)
+    if kind is MethodType:
+        return is_of_cell(value.__func__)
+    of_type = type if issubclass(kind, type) else object
+    try:
+        home = of_type.__getattribute__(value, "__module__")
+    except AttributeError:
+        return False
+    if type(home) is not str or not is_of_users(home):
         return False
     # Compiled libraries give classes the names of modules that there are not.
-    kind = value if isinstance(value, type) else type(value)
-    return home in sys.modules or kind is FunctionType or vars(kind).keys() >= OF_PYTHON
+    space = space_of(value if of_type is type else kind)
+    return home in sys.modules or kind is FunctionType or space.keys() >= OF_PYTHON
 
 
 OF_PYTHON = frozenset({"__dict__", "__weakref__"})
@@ -193,7 +204,7 @@ def _entries() -> Any:
 
 
 def _is_entry_of_cell(key: Any, value: Any) -> bool:
-    within = (*(key if type(key) is tuple else ()), *(value if isinstance(value, tuple) else ()))
+    within = (*(key if type(key) is tuple else ()), *(value if issubclass(type(value), tuple) else ()))
     # A method that a class of a cell has from a library is the library's, and bound to the class.
     bound = [one.__self__ for one in (value, *within) if type(one) is MethodType]
     return any(map(is_of_cell, (key, value, *within, *bound)))
