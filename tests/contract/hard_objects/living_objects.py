@@ -197,7 +197,47 @@ SESSIONS = {
         d["more"] = 1 ;; sorted(view), "more" in view, view.mapping["me"] is d
         (lambda n: [n := n[0] for _ in range(2999)][-1])(deep), chain.next.next.i, (lambda c: [c := c.next for _ in range(4999)][-1].i)(chain)
         """,
-        named="ex",
+    ),
+    "exceptions that know who failed, which knows its exception": session(
+        """
+        class Refused(ValueError):
+            def __init__(self, job, *more):
+                super().__init__(job, *more)
+                self.job = job
+        class Job:
+            def __init__(self, name):
+                self.name, self.error, self.all = name, None, []
+            def run(self):
+                try:
+                    raise Refused(self, {"rows": [1, 2]})
+                except Refused as error:
+                    self.error = error
+                    self.all.append(error)
+        job = Job("load")
+        job.run()
+        error = job.error
+        # %%
+        bare = KeyError(("a", 1))
+        rows = [1]
+        shared = RuntimeError("bad", rows)
+        queue = {"last": None}
+        queue["last"] = LookupError(queue)
+        ended = StopIteration([1, 2])
+        group = ExceptionGroup("all", [error, shared])
+        class Coded(Exception):
+            def __init__(self, code, parts): self.code, self.parts = code, parts
+            def __str__(self): return f"{self.code}: {len(self.parts)}"
+        coded = Coded(5, rows)
+        """,
+        """
+        job.error is error, error.args[0] is job, error.job is job, job.all[0] is error
+        error.args[1], str(error.__traceback__.tb_frame.f_code.co_name), type(error).__mro__[1].__name__
+        bare.args, str(bare), queue["last"].args[0] is queue
+        rows.append(2) ;; shared.args, coded.parts is rows, coded.args, str(coded)
+        ended.value, ended.args
+        group.exceptions[0] is error, group.exceptions[1] is shared, group.message
+        job.run(); len(job.all), job.error.job is job ;; job.error is error
+        """,
     ),
     "metaclasses that answer for their classes: checks, items, calls, entries of bases": session(
         """

@@ -24,6 +24,9 @@ NAMED: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (ImportError, ("name", "path")),
 )
 """What some exceptions are given besides their arguments."""
+OF_ARGUMENTS = (OSError, SystemExit, StopIteration, ImportError, UnicodeError, SyntaxError, BaseExceptionGroup)
+"""Those that have more of their arguments than `args`."""
+PLAIN = (str, int, float, bool, bytes, type(None))
 MOST_FRAMES = 200
 
 Line = tuple[str, str, str, tuple[int, int, int, int], bool]
@@ -33,12 +36,16 @@ Line = tuple[str, str, str, tuple[int, int, int, int], bool]
 def reduce_error(pickler: Any, error: Any) -> Any:
     """An exception, rebuilt without calling its class, unless that is a library's with a `__reduce__` of its own."""
     kind = type(error)
-    own = kind.__init__ is not _built_in(kind).__init__ or kind.__new__ is not _built_in(kind).__new__
+    built_in = _built_in(kind)
+    own = kind.__init__ is not built_in.__init__ or kind.__new__ is not built_in.__new__
     context = (error.__cause__, error.__context__, error.__suppress_context__, error.__traceback__)
     named = {name: found for base, names in NAMED if isinstance(error, base) for name in names
              if (found := getattr(error, name)) is not None}  # fmt: skip
+    arguments: tuple[Any, ...] = OWN.args.__get__(error)
+    if not issubclass(built_in, OF_ARGUMENTS) and not all(type(one) in PLAIN for one in arguments):
+        named["args"] = arguments  # given afterwards, since what is among them may hold the exception
     registered = kind in copyreg.dispatch_table and is_users(kind)
-    said = None if kind is _built_in(kind) else kind if registered else _says_how(kind)
+    said = None if kind is built_in else kind if registered else _says_how(kind)
     filled = content_of(error, tuple(slots_of(kind)))
     plain = context == (None, None, False, None)
     if not (own or named or filled) and plain and (said is None or not is_users(said)):
@@ -58,7 +65,8 @@ def reduce_error(pickler: Any, error: Any) -> Any:
     state: tuple[Any, ...] = error.__dict__, cause, suppressed, before, trace, named
     if filled:
         state = *state, filled
-    return make_error, (kind, _built_in(kind).__reduce__(error)[1]), state, None, None, set_error
+    made_of = () if "args" in named else built_in.__reduce__(error)[1]
+    return make_error, (kind, made_of), state, None, None, set_error
 
 
 def _says_how(kind: Any) -> Any:
@@ -88,7 +96,10 @@ def set_error(error: Any, state: Any) -> None:
     if more:
         error.__context__, error.__traceback__, named, *slots = more
         for name, value in named.items():
-            setattr(error, name, value)
+            if name == "args":
+                OWN.args.__set__(error, value)
+            else:
+                setattr(error, name, value)
         for one in slots:
             set_slots(error, one)
 
