@@ -116,6 +116,23 @@ async def test_a_snapshot_runs_a_statement_or_two_where_nobody_has_run_one(
     assert (three, more) == (one + 2 * asked, one + 2 * asked)
 
 
+async def test_a_connection_in_the_middle_of_a_result_is_asked_once_in_a_snapshot_whoever_holds_it(
+    steps: Steps,
+) -> None:
+    await steps.run(
+        "import duckdb; con = duckdb.connect(); cur = con.cursor(); con.execute('create table t as select 1 as a')"
+    )
+    await steps.run("rels = [con.sql('from t') for _ in range(2)]; of, by = {'con': con}, con.sql('from t')")
+    await steps.run("res = con.execute('select * from range(100000)'); head = res.fetchone()")
+    numbers = []
+    for _ in range(4):
+        numbers.append(int(await steps.run("print(cur.execute('select current_query_id()').fetchall()[0][0])")))
+        taken = await steps.keep()
+    assert {"con", "of", "res"} <= {one.name for one in taken.lost}
+    # Most are asked of the cursor, of which a statement was run; each of the others would need seven.
+    assert max(now - before for before, now in itertools.pairwise(numbers)) < 25
+
+
 @pytest.mark.slow
 async def test_what_does_not_come_back_of_a_connection_is_named_as_long_as_it_is_there(steps: Steps) -> None:
     await steps.run(

@@ -74,8 +74,12 @@ class Answer:
 
 def reduce_duckdb(pickler: Any, connection: Any) -> Any:
     """A duckdb connection."""
-    database, answer = _ask(connection)
+    refusals = pickler.reducers.refused
+    if id(connection) in refusals:
+        raise PicklingError(refusals[id(connection)][1])
+    database, answer = _ask(connection, in_part=True)
     if answer.refused:
+        refusals[id(connection)] = connection, answer.refused
         raise PicklingError(answer.refused)
     for kind, name in answer.named:
         pickler.reducers.name(f"duckdb's {name}", kind, REASONS[kind])
@@ -103,14 +107,19 @@ class _Default:
     would be known. One to a file is not held, so that the file can be opened in another way."""
 
 
-def _ask(connection: Any) -> tuple[Database, Answer]:
-    """The database of a connection, and what the connection holds."""
+def _ask(connection: Any, *, in_part: bool = False) -> tuple[Database, Answer]:
+    """The database of a connection, and what the connection holds.
+
+    Args:
+        connection: The connection.
+        in_part: Why it cannot be kept is enough, if it cannot.
+    """
     seen = Seen.of(connection)
     database = seen.database
     now = database.look(connection), has_profile(connection)
     if now[1] or seen.found_at != now:
         with database.asked(connection):
-            answer = _answer(database, connection)
+            answer = _answer(database, connection, in_part=in_part)
             if not (answer.refused or answer.path) and database.content[0] != now[0]:
                 database.content = now[0], _content(database, connection, answer.catalog)
         seen.found, seen.found_at = answer, (NOT_REMEMBERED if answer.is_busy else now[0], now[1])
@@ -118,8 +127,8 @@ def _ask(connection: Any) -> tuple[Database, Answer]:
     return database, found
 
 
-def _answer(database: Database, connection: Any) -> Answer:
-    """What a connection holds, asked of it and, by a cursor, of its database."""
+def _answer(database: Database, connection: Any, *, in_part: bool) -> Answer:
+    """What a connection holds, asked of it and, by a cursor, of its database; see `_ask`."""
     number, own, answer = "", list[tuple[str, str]](), Answer()
     error_of_duckdb: Any = sys.modules["duckdb"].Error
     try:
@@ -129,6 +138,8 @@ def _answer(database: Database, connection: Any) -> Answer:
         if "ransaction" in str(error):
             return Answer(IN_TRANSACTION)
         answer.is_busy, answer.refused = True, BUSY if "unfinished result" in str(error) else str(error)
+    if answer.refused and in_part:
+        return answer
     if ("transaction", number) in own:  # outside of one, each question has a new number
         return Answer(IN_TRANSACTION)
     answer.catalog = database.entries(connection)

@@ -337,6 +337,8 @@ class Reducers:
         """Nodes of trees of lxml that were written, by their identities, each with what is known of its tree."""
         self.tree_sizes: dict[int, tuple[Any, int]] = {}
         """Roots of such trees, by their identities, and how many nodes were counted."""
+        self.refused: dict[int, tuple[Any, str]] = {}
+        """Connections of duckdb that cannot be kept, by identity, and why: others that hold them need not ask again."""
         self.begun: set[int] = set()
         """Identities of objects that `instances` has begun to take apart for the present stream."""
         self.free: dict[type, bool] = {}
