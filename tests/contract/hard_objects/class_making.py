@@ -299,4 +299,31 @@ SESSIONS = {
         n.__name__, Named.__name__, n.__bases__, Named.__bases__, n.__mro__, Named.__mro__[1]
         """,
     ),
+    "models of pydantic that are noted when they are made": session(
+        """
+        import pydantic
+        noted, plain = [], []
+        class Base(pydantic.BaseModel):
+            @classmethod
+            def __pydantic_init_subclass__(cls, **given):
+                super().__pydantic_init_subclass__(**given)
+                noted.append((cls.__name__, sorted(cls.model_fields), given))
+            def __init_subclass__(cls, **given):
+                super().__init_subclass__()
+                plain.append(cls.__name__)
+        class User(Base):
+            name: str = pydantic.Field(max_length=5)
+            tags: list[str] = []
+        class Admin(User, level=3):
+            rights: dict[str, int] = {}
+        # %%
+        Made = pydantic.create_model("Made", size=(int, 1), __base__=Base)
+        admin = Admin(name="ann", rights={"all": 1})
+        """,
+        """
+        noted, plain
+        admin.model_dump(), type(admin) is Admin, Made().size
+        Later = type(Base)("Later", (Base,), {"__module__": "__main__", "__annotations__": {"x": int}}) ;; noted[-1], plain[-1]
+        """,
+    ),
 }

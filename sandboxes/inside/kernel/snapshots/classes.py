@@ -17,6 +17,9 @@ from typing import Any
 from .namespaces import is_made
 from .singletons import is_of_session
 
+OF_SUBCLASSES, OF_PYDANTIC = "__init_subclass__", "__pydantic_init_subclass__"
+"""Hooks of a base that run when a class is made of it."""
+
 
 def make_class(metaclass: Any, name: str, bases: tuple[Any, ...], content: dict[str, Any]) -> Any:
     """A class that is still to be filled.
@@ -29,7 +32,9 @@ def make_class(metaclass: Any, name: str, bases: tuple[Any, ...], content: dict[
     """
     content = {sys.intern(key): value for key, value in content.items()}
     notes = content.pop(NOTES) if type(content.get(NOTES)) is tuple else ()
-    made = _make(metaclass, name, bases, content, notes)
+    resolved = types.resolve_bases(bases) if "pydantic" in sys.modules else ()
+    with without_hook(resolved, OF_PYDANTIC):
+        made = _make(metaclass, name, bases, content, notes)
     places = [note for note in notes if type(note) is tuple]
     if places:
         _with_places.append((weakref.ref(made), places[0]))
@@ -55,7 +60,7 @@ def _make(metaclass: Any, name: str, bases: tuple[Any, ...], content: dict[str, 
             made = maker.__new__(metaclass, name, resolved, content)
     library = next((one for one in hooks if not is_users(one)), None)
     if library is not None and not (library.__module__ in OF_TYPING and NO_PARAMETERS in notes):
-        vars(library)["__init_subclass__"].__get__(None, made)()
+        vars(library)[OF_SUBCLASSES].__get__(None, made)()
     return made
 
 
@@ -154,28 +159,28 @@ def _in_usual_order(metaclass: type) -> Iterator[None]:
         type.__setattr__(owner, "mro", order)
 
 
-def _hooks(bases: tuple[Any, ...]) -> list[Any]:
+def _hooks(bases: tuple[Any, ...], name: str = OF_SUBCLASSES) -> list[Any]:
     """The classes among bases, and among theirs, that have a hook for classes derived from them."""
-    return [one for base in bases for one in base.__mro__ if one is not object and "__init_subclass__" in vars(one)]
+    return [one for base in bases for one in base.__mro__ if one is not object and name in vars(one)]
 
 
 @contextmanager
-def without_hook(bases: tuple[Any, ...]) -> Iterator[None]:
+def without_hook(bases: tuple[Any, ...], name: str = OF_SUBCLASSES) -> Iterator[None]:
     """Let a class of these bases be made without a hook of a cell."""
-    hooks = _hooks(bases)
-    with _silenced(hooks[0]) if hooks and is_users(hooks[0]) else nullcontext():
+    hooks = _hooks(bases, name)
+    with _silenced(hooks[0], name) if hooks and is_users(hooks[0]) else nullcontext():
         yield
 
 
 @contextmanager
-def _silenced(owner: type) -> Iterator[None]:
+def _silenced(owner: type, name: str = OF_SUBCLASSES) -> Iterator[None]:
     """Let the hook of a class do nothing for a while."""
-    hook = vars(owner)["__init_subclass__"]
-    type.__setattr__(owner, "__init_subclass__", classmethod(_do_nothing))
+    hook = vars(owner)[name]
+    type.__setattr__(owner, name, classmethod(_do_nothing))
     try:
         yield
     finally:
-        type.__setattr__(owner, "__init_subclass__", hook)
+        type.__setattr__(owner, name, hook)
 
 
 HOOK = "__subclasshook__"
