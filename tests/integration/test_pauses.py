@@ -215,7 +215,7 @@ async def test_a_run_that_is_paused_after_each_of_its_events_comes_to_the_same_e
         run = start("Append", settings=model)
         events, pauses = await paused_after(run, 2), 1
         while not isinstance(events[-1], Finished):
-            assert pauses < 60
+            assert pauses < 60, [type(event).__name__ for event in events]
             detail = await read_thread(run.thread, settings)
             if detail.status == "finished":
                 break
