@@ -79,7 +79,8 @@ class Pipe:
         except BlockingIOError:
             return 0
         if not data:
-            self.ended.set_result(None)
+            if not self.ended.done():  # the loop may call once more for what `drain` has read meanwhile
+                self.ended.set_result(None)
         elif self.take is not None:
             self.take(data)
         return len(data)

@@ -1,12 +1,13 @@
 """Descriptors: programs of ours use as many as they may, and what sandboxes connect to leaves some for sessions."""
 
 import asyncio
+import os
 import subprocess
 import sys
 
 import pytest
 
-from sandboxes.host.descriptors import Share
+from sandboxes.host.descriptors import Pipe, Share
 from sandboxes.network import Network
 from tests.integration.test_network_proxy import ALLOWED, NAMES, until
 from tests.proxied import SOMEWHERE, origin, proxied
@@ -34,6 +35,19 @@ descriptors.as_before(child.pid)
 print(child.communicate("")[0])
 """)
     assert said.split() == ["900", "900", "200", "900"]
+
+
+async def test_the_end_of_a_pipe_may_be_read_again() -> None:
+    """A call of the event loop's that was on its way when the rest was read reads nothing more."""
+    pipe, pieces = Pipe(), list[bytes]()
+    pipe.take = pieces.append
+    os.write(pipe.theirs, b"last")
+    pipe.close_theirs()
+    pipe.drain()
+    assert pipe.ended.done()
+    assert pipe.read() == 0
+    assert pieces == [b"last"]
+    pipe.close()
 
 
 @pytest.mark.parametrize("program", ["stepwell", pytest.param("server", marks=pytest.mark.slow)])
