@@ -326,4 +326,28 @@ SESSIONS = {
         Later = type(Base)("Later", (Base,), {"__module__": "__main__", "__annotations__": {"x": int}}) ;; noted[-1], plain[-1]
         """,
     ),
+    "models of pydantic with a hook in their second base, and a diamond": session(
+        """
+        import pydantic
+        noted = []
+        class Plain(pydantic.BaseModel): a: int = 1
+        class Noting(pydantic.BaseModel):
+            @classmethod
+            def __pydantic_init_subclass__(cls, **given):
+                noted.append(("first", cls.__name__))
+        class Further(Noting):
+            @classmethod
+            def __pydantic_init_subclass__(cls, **given):
+                noted.append(("further", cls.__name__))
+        class Below(Noting): b: int = 2
+        # %%
+        class Both(Plain, Noting): c: int = 3
+        class Diamond(Below, Further): d: int = 4
+        """,
+        """
+        noted
+        Both().model_dump(), Diamond().model_dump()
+        Later = type(Plain)("Later", (Below, Further), {"__module__": "__main__", "__annotations__": {}}) ;; noted[-1]
+        """,
+    ),
 }

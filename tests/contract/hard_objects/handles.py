@@ -253,6 +253,8 @@ SESSIONS = {
         import numpy as np
         import pyarrow as pa
         options = {"option": orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2, "default": str}
+        made = "".join(["al", "pha"])
+        known = {made: 1, "me": made}
         pack = functools.partial(orjson.dumps, **options)
         pack.note = [1]
         given, again = pack.keywords, functools.partial(pack, option=orjson.OPT_SORT_KEYS)
@@ -264,6 +266,9 @@ SESSIONS = {
         half, mixed, fresh = open("a.csv"), open("b.csv", newline=""), open("a.csv")
         half.readline()
         rows = list(itertools.islice(mixed, 1_500))
+        pathlib.Path("c.csv").write_bytes("é\\n".encode() * 3_000 + b"a\\r\\n" * 3_000)
+        wide, late = open("c.csv"), open("c.csv")
+        wide.read(5)
         # %%
         base = np.arange(4)
         whole = pa.py_buffer(base)
@@ -271,13 +276,15 @@ SESSIONS = {
         """,
         """
         orjson.dumps({"b": 1, "a": {2}}, **options)
+        next(iter(known)) is known["me"]
         pack({"b": 1, "a": {2}}), pack.note, given is pack.keywords, list(given)
         again({"b": 1, "a": {2}}), again.func is orjson.dumps
         list(late)
         half.newlines, half.readline(), half.newlines
         mixed.newlines, mixed.readline(), mixed.tell()
         fresh.newlines, fresh.readline(), fresh.newlines
-        base[1] = -3 ;; int(np.frombuffer(part, "int64")[0]), part.parent.size, part.is_mutable, whole.is_mutable, whole.parent
+        wide.newlines, wide.readline()
+        base[1] = -3 ;; int(np.frombuffer(part, "int64")[0]), part.parent.size, part.slice(1, 2).parent.size, part.is_mutable, whole.is_mutable, whole.parent
         """,
     ),
 }

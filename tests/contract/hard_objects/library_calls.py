@@ -317,4 +317,26 @@ SESSIONS = {
         type(odd) is Asks
         """,
     ),
+    "generic classes and weak proxies in registers, and proxies that answer by errors": session(
+        """
+        import flask, gc, weakref, yaml
+        class Stack(list):
+            def __init__(self, loader=None, node=None):
+                super().__init__([node.value] if node is not None else [])
+        yaml.SafeLoader.add_constructor("!stack", Stack[int])
+        def con(loader, node): return ["con", node.value]
+        yaml.SafeLoader.add_constructor("!con", weakref.proxy(con))
+        collected, watching = [], []
+        def called(phase, info): collected.extend([phase] * len(watching))
+        gc.callbacks.append(weakref.proxy(called))
+        space = {}
+        exec("class request:\\n    def get(self): return 5", space)
+        one = space["request"]()
+        """,
+        """
+        yaml.safe_load("!stack a"), yaml.safe_load("!con b")
+        watching.append(1); gc.collect(); watching.clear() ;; collected
+        one.get(), type(one) is space["request"], space["request"]().get()
+        """,
+    ),
 }

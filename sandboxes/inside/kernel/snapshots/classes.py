@@ -160,8 +160,18 @@ def _in_usual_order(metaclass: type) -> Iterator[None]:
 
 
 def _hooks(bases: tuple[Any, ...], name: str = OF_SUBCLASSES) -> list[Any]:
-    """The classes among bases, and among theirs, that have a hook for classes derived from them."""
-    return [one for base in bases for one in base.__mro__ if one is not object and name in vars(one)]
+    """The classes among bases, and among theirs, that have a hook for classes derived from them, in their order."""
+    found = [one for base in bases for one in base.__mro__ if one is not object and name in vars(one)]
+    order = []
+    while found:
+        first = next(one for one in found if not any(_derives(other, one) for other in found))
+        order.append(first)
+        found = [one for one in found if one is not first]
+    return order
+
+
+def _derives(kind: type, base: type) -> bool:
+    return kind is not base and any(one is base for one in kind.__mro__)
 
 
 @contextmanager

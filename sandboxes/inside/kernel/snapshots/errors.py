@@ -42,7 +42,7 @@ def reduce_error(pickler: Any, error: Any) -> Any:
     named = {name: found for base, names in NAMED if isinstance(error, base) for name in names
              if (found := getattr(error, name)) is not None}  # fmt: skip
     arguments: tuple[Any, ...] = OWN.args.__get__(error)
-    if not issubclass(built_in, OF_ARGUMENTS) and not all(type(one) in PLAIN for one in arguments):
+    if not issubclass(built_in, OF_ARGUMENTS) and not _is_plain(arguments):
         named["args"] = arguments  # given afterwards, since what is among them may hold the exception
     registered = kind in copyreg.dispatch_table and is_users(kind)
     said = None if kind is built_in else kind if registered else _says_how(kind)
@@ -67,6 +67,12 @@ def reduce_error(pickler: Any, error: Any) -> Any:
         state = *state, filled
     made_of = () if "args" in named else built_in.__reduce__(error)[1]
     return make_error, (kind, made_of), state, None, None, set_error
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is a single one, or a tuple of such."""
+    kind = type(value)
+    return kind in PLAIN or (kind is tuple and all(map(_is_plain, value)))
 
 
 def _says_how(kind: Any) -> Any:

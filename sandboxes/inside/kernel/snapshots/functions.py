@@ -182,20 +182,18 @@ def set_partial(value: Any, state: Any) -> None:
     functools.partial.__setstate__(value, state)  # type: ignore[attr-defined]
 
 
+OF_ORJSON = ("option", "default")
+"""Its arguments, which it knows by which object their name is: that of the compiler."""
 MOST_KEYS = 100
-"""Entries of a dict whose keys may be names of arguments."""
 
 
 def intern_keys(space: Any) -> None:
-    """Have the keys of a dict as the compiler has names: orjson knows arguments by which object their name is.
-
-    Variables of modules are left as they are.
-    """
-    if type(space) is not dict or len(space) > MOST_KEYS or not all(type(key) is str for key in space):
+    """Have the names of arguments of orjson among the keys of a dict as the compiler has them."""
+    if type(space) is not dict or len(space) > MOST_KEYS or "orjson" not in sys.modules:
         return
-    if "__name__" in space:
+    if "__name__" in space or not any(name in space for name in OF_ORJSON):
         return
-    items = [(sys.intern(key) if key.isidentifier() else key, value) for key, value in space.items()]
+    items = [(sys.intern(key) if type(key) is str and key in OF_ORJSON else key, value) for key, value in space.items()]
     space.clear()
     space.update(items)
 

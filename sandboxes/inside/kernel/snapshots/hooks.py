@@ -88,9 +88,9 @@ def _set_faults(_before: bool) -> None:
 
 def _is_hook(value: Any) -> bool:
     """Whether something that is called is a cell's."""
-    if type(value) is MethodType:
+    if isinstance(value, MethodType):
         return _is_hook(value.__func__)
-    return is_of_cell(value) if type(value) is FunctionType else is_users(type(value))
+    return is_of_cell(value) if isinstance(value, FunctionType) else is_users(type(value))
 
 
 def _callbacks() -> Any:
@@ -135,7 +135,7 @@ def _finders() -> Any:
 
 
 def _is_finder_of_cell(one: Any) -> bool:
-    return is_of_cell(one if issubclass(type(one), type | FunctionType) else type(one))
+    return is_of_cell(one if isinstance(one, type | FunctionType) else type(one))
 
 
 def _set_finders(before: Any) -> None:

@@ -234,10 +234,10 @@ UNNAMED = {ANY: _capture_any, REGISTER: _capture_subclasses}
 
 def _is_made_by_cell(value: Any) -> bool:
     """Whether a value is a function or a class that a cell has defined, or a method made of one."""
-    inner = getattr(value, "__func__", getattr(value, "fget", value)) if issubclass(type(value), METHODS) else value
-    if type(inner) is FunctionType:
+    inner = getattr(value, "__func__", getattr(value, "fget", value)) if isinstance(value, METHODS) else value
+    if isinstance(inner, FunctionType):
         return inner.__globals__ is CurrentSession.main.__dict__
-    return issubclass(type(inner), type) and inner.__module__ == "__main__"
+    return isinstance(inner, type) and inner.__module__ == "__main__"
 
 
 METHODS = (staticmethod, classmethod, property)
@@ -270,7 +270,7 @@ def _capture_items(path: str, keys: tuple[Any, ...], found: dict[str, Any]) -> N
         _capture_of_object(path.removesuffix(".__kwdefaults__"), "__kwdefaults__", found)
         return
     known = _in_library(path)
-    if known is None or not issubclass(type(known[3]), dict | list | set):
+    if known is None or not isinstance(known[3], dict | list | set):
         return
     module, inner, name, value = known
     key = f"{ITEMS}{module}:{inner}:{name}"
@@ -310,8 +310,8 @@ def _accessors() -> dict[str, Any]:
     for kind in kinds:
         for name in getattr(kind, "_accessors", ()):
             known = vars(kind).get(name)
-            accessor: Any = getattr(known, "_ns", getattr(known, "_accessor", None))
-            if issubclass(type(accessor), type) and is_users(accessor):
+            accessor = getattr(known, "_ns", getattr(known, "_accessor", None))
+            if isinstance(accessor, type) and is_users(accessor):
                 found[f"{PREFIX}{kind.__module__}:{kind.__qualname__}:{name}"] = vars(kind)[name]
     return found
 

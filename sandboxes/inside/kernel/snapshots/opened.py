@@ -74,6 +74,8 @@ def path_of(file: Any) -> Any:
     return name
 
 
+SMALL_PIECE = 1_000
+"""Characters that are always fewer than are decoded at once."""
 NEWLINES = (None, "", "\n", "\r", "\r\n")
 WORD = ctypes.sizeof(ctypes.c_void_p)
 
@@ -185,11 +187,23 @@ def open_file(
 
 
 def _look_for_newlines(file: Any, newlines: Any) -> None:
-    """Read until it has met the ends of lines that it had met; going to another place than its beginning keeps them."""
+    """Read until it has met the ends of lines that it had met; going to another place than its beginning keeps them.
+
+    Where they are not all that it meets it has met none, as if this had not been tried.
+    """
+    wanted = _as_set(newlines)
     with contextlib.suppress(OSError, ValueError):  # the file is another by now
-        for _ in range(MAX_COUNTED // io.DEFAULT_BUFFER_SIZE):
-            if file.newlines == newlines or not file.read(io.DEFAULT_BUFFER_SIZE):
+        for _ in range(MAX_COUNTED // SMALL_PIECE):
+            met = _as_set(file.newlines)
+            if met == wanted:
                 return
+            if not met < wanted or not file.read(SMALL_PIECE):
+                break
+        file.seek(0)
+
+
+def _as_set(newlines: Any) -> set[str]:
+    return set(newlines) if isinstance(newlines, tuple) else {newlines} - {None}
 
 
 def _reopen(path: str, flags: int) -> int:

@@ -9,8 +9,9 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from types import FunctionType, MethodType
+from types import FunctionType, GenericAlias, MethodType
 from typing import Any, ClassVar
+from weakref import CallableProxyType, ProxyType
 
 from ..dict_contents import DictContents, is_alone
 from . import library_registers, service_registers
@@ -24,21 +25,28 @@ PREFIXES = frozenset({"xml", "html", "rdf", "wsdl", "xs", "xsi", "dc"})
 def is_of_cell(value: Any) -> bool:
     """Whether a class, a function or an object's class is a cell's, or of a module or namespace that a cell made.
 
-    An object is asked nothing that its class has written.
+    An object is asked nothing that its class has written, but for a `__module__` that this computes.
     """
     kind = type(value)
-    if kind is MethodType:
-        return is_of_cell(value.__func__)
     of_type = type if issubclass(kind, type) else object
     try:
+        if kind in (MethodType, GenericAlias, ProxyType, CallableProxyType):
+            return is_of_cell(_behind(kind, value))
         home = of_type.__getattribute__(value, "__module__")
-    except AttributeError:
+    except (AttributeError, ReferenceError):
         return False
     if type(home) is not str or not is_of_users(home):
         return False
     # Compiled libraries give classes the names of modules that there are not.
     space = space_of(value if of_type is type else kind)
     return home in sys.modules or kind is FunctionType or space.keys() >= OF_PYTHON
+
+
+def _behind(kind: Any, value: Any) -> Any:
+    """The function of a method, the class of which there is a generic one, and what a weak proxy stands for."""
+    if kind in (ProxyType, CallableProxyType):
+        return kind.__getattribute__(value, "__reduce_ex__").__self__
+    return value.__func__ if kind is MethodType else value.__origin__
 
 
 OF_PYTHON = frozenset({"__dict__", "__weakref__"})

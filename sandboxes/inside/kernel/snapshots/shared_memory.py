@@ -77,26 +77,24 @@ def reduce_buffer(pickler: Any, buffer: Any) -> Any:
     """A buffer of arrow over memory of an array is that again."""
     if not buffer.is_cpu:
         return NotImplemented
-    place = pickler.reducers.memory.find(buffer.address, buffer.size)
-    if place is None:
-        return NotImplemented
-    is_slice = buffer.parent is not None and not buffer.is_mutable
-    return make_buffer, (*place, buffer.size, *((True,) if is_slice else ()))
+    find, whole = pickler.reducers.memory.find, buffer.parent
+    if whole is not None and not buffer.is_mutable and (place := find(whole.address, whole.size)) is not None:
+        return make_slice, (*place, whole.size, buffer.address - whole.address, buffer.size)
+    place = find(buffer.address, buffer.size)
+    return NotImplemented if place is None else (make_buffer, (*place, buffer.size))
 
 
-def make_buffer(owner: Any, start: int, size: int, is_slice: bool = False) -> Any:
+def make_buffer(owner: Any, start: int, size: int) -> Any:
     """A buffer of arrow over a part of some memory."""
-    make = importlib.import_module("pyarrow").py_buffer
-    if is_slice:  # which can never be written to
-        return make(_bytes_of(owner)).slice(start, size)
-    return make(part_of(owner, start, size))
+    return importlib.import_module("pyarrow").py_buffer(part_of(owner, start, size))
+
+
+def make_slice(owner: Any, start: int, whole: int, offset: int, size: int) -> Any:
+    """A slice of such a buffer, which can never be written to."""
+    return make_buffer(owner, start, whole).slice(offset, size)
 
 
 def part_of(owner: Any, start: int, size: int) -> memoryview:
     """A part of some memory."""
-    return _bytes_of(owner)[start : start + size]
-
-
-def _bytes_of(owner: Any) -> memoryview:
     plain = owner if arrays.is_owner(owner) else arrays.bytes_of(owner)
-    return memoryview(plain).cast("B")
+    return memoryview(plain).cast("B")[start : start + size]

@@ -109,8 +109,9 @@ def _find_modules_by_variables(module: Any) -> None:
             if known in ("__main__", "__mp_main__") or not issubclass(type(one), ModuleType):
                 continue
             found = ModuleType.__getattribute__(one, "__dict__").get(first)
-            for part in rest:
-                found = getattr(found, part, None)
+            with suppress(Exception):  # of a metaclass
+                for part in rest:
+                    found = getattr(found, part) if issubclass(type(found), type) else None
             if found is value:
                 return known
         return None
