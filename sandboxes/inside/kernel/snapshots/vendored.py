@@ -109,14 +109,20 @@ def _find_modules_by_variables(module: Any) -> None:
             if known in ("__main__", "__mp_main__") or not issubclass(type(one), ModuleType):
                 continue
             found = ModuleType.__getattribute__(one, "__dict__").get(first)
-            with suppress(Exception):  # of a metaclass
-                for part in rest:
-                    found = getattr(found, part) if issubclass(type(found), type) else None
-            if found is value:
+            if found is not None and (_within(found, rest) if rest else found) is value:
                 return known
         return None
 
     module._whichmodule = which
+
+
+def _within(kind: Any, names: list[str]) -> Any:
+    """What classes within each other have; None where there is none, or where what has the name is no class."""
+    with suppress(Exception):  # of a metaclass
+        for name in names:
+            kind = getattr(kind, name) if issubclass(type(kind), type) else None
+        return kind
+    return None
 
 
 OF_MAKING = frozenset({"_hashable_values_", "_unhashable_values_", "_unhashable_values_map_"})
