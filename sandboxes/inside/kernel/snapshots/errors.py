@@ -72,7 +72,7 @@ def reduce_error(pickler: Any, error: Any) -> Any:
 def _is_plain(value: Any) -> bool:
     """Whether a value is a single one, or a tuple of such."""
     kind = type(value)
-    return kind in PLAIN or (kind is tuple and all(map(_is_plain, value)))
+    return any(kind is one for one in PLAIN) or (kind is tuple and all(map(_is_plain, value)))
 
 
 def _says_how(kind: Any) -> Any:

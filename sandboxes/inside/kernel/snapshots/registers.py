@@ -30,7 +30,7 @@ def is_of_cell(value: Any) -> bool:
     kind = type(value)
     of_type = type if issubclass(kind, type) else object
     try:
-        if kind in (MethodType, GenericAlias, ProxyType, CallableProxyType):
+        if any(kind is one for one in (MethodType, GenericAlias, *WEAK_PROXIES)):
             return is_of_cell(_behind(kind, value))
         home = of_type.__getattribute__(value, "__module__")
     except (AttributeError, ReferenceError):
@@ -44,11 +44,12 @@ def is_of_cell(value: Any) -> bool:
 
 def _behind(kind: Any, value: Any) -> Any:
     """The function of a method, the class of which there is a generic one, and what a weak proxy stands for."""
-    if kind in (ProxyType, CallableProxyType):
+    if any(kind is one for one in WEAK_PROXIES):
         return kind.__getattribute__(value, "__reduce_ex__").__self__
     return value.__func__ if kind is MethodType else value.__origin__
 
 
+WEAK_PROXIES = ProxyType, CallableProxyType
 OF_PYTHON = frozenset({"__dict__", "__weakref__"})
 """What classes have that Python code made without a base of its own."""
 
