@@ -246,6 +246,11 @@ DEFINED = (*METHODS, types.WrapperDescriptorType, types.MethodDescriptorType)
 PLAIN = (str, int, float, bool, complex, bytes, type(None))
 
 
+def is_one_of(kind: type, kinds: tuple[type, ...]) -> bool:
+    """Whether a class is one of some; a metaclass is asked nothing."""
+    return any(kind is one for one in kinds)
+
+
 def is_plain(name: str, value: Any) -> bool:
     """Whether an attribute of a class can be there from the beginning: its metaclass may hash the class by it."""
     return type(value) in PLAIN and not (name[:2] == "__" and name[-2:] == "__")

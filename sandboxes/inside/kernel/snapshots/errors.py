@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import FrameType, FunctionType, TracebackType
 from typing import Any
 
-from .classes import is_users
+from .classes import PLAIN, is_one_of, is_users
 from .instances import content_of, set_slots, slots_of
 from .singletons import CurrentSession
 
@@ -26,7 +26,6 @@ NAMED: tuple[tuple[Any, tuple[str, ...]], ...] = (
 """What some exceptions are given besides their arguments."""
 OF_ARGUMENTS = (OSError, SystemExit, StopIteration, ImportError, UnicodeError, SyntaxError, BaseExceptionGroup)
 """Those that have more of their arguments than `args`."""
-PLAIN = (str, int, float, bool, bytes, type(None))
 MOST_FRAMES = 200
 
 Line = tuple[str, str, str, tuple[int, int, int, int], bool]
@@ -72,7 +71,7 @@ def reduce_error(pickler: Any, error: Any) -> Any:
 def _is_plain(value: Any) -> bool:
     """Whether a value is a single one, or a tuple of such."""
     kind = type(value)
-    return any(kind is one for one in PLAIN) or (kind is tuple and all(map(_is_plain, value)))
+    return is_one_of(kind, PLAIN) or (kind is tuple and all(map(_is_plain, value)))
 
 
 def _says_how(kind: Any) -> Any:

@@ -16,6 +16,7 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from .cell_sources import CellSources, nodes_of
+from .classes import PLAIN, is_one_of
 from .library_functions import (
     DEPTH,
     Change,
@@ -48,7 +49,6 @@ FLAG = re.compile(
 MOST = 2_000
 """Entries of a container that are looked through."""
 FINDERS = "sys", "meta_path"
-PLAIN = (str, int, float, complex, bool, bytes, type(None))
 CONTAINERS = (list, tuple, set, frozenset)
 LARGE = frozenset({"sys", "copyreg", "codecs", "matplotlib", "polars", "pyarrow", "hypothesis", "joblib.parallel"})
 """Modules of which only something is known."""
@@ -109,7 +109,7 @@ def _note(given: Given, call: ast.Call) -> None:
     constants = [one.value for one in arguments if isinstance(one, ast.Constant)]
     if arguments and isinstance(arguments[0], ast.Constant) and type(arguments[0].value) is str:
         given.first.add(arguments[0].value)
-    given.constants |= {(type(one), one) for one in constants if _is_one(type(one), PLAIN)}
+    given.constants |= {(type(one), one) for one in constants if is_one_of(type(one), PLAIN)}
     given.names |= {one.id for value in arguments for one in ast.walk(value) if isinstance(one, ast.Name)}
     given.made |= {path_of(one.func) for one in arguments if isinstance(one, ast.Call)}
 
@@ -131,7 +131,7 @@ def capture(cells: CellSources, found: dict[str, Any]) -> None:
 def _told(path: str, given: Given, made: dict[str, set[str]]) -> "_Told":
     variables = CurrentSession.main.__dict__
     values = {name: variables[name] for name in given.names if name in variables}
-    plain = {(type(one), one) for one in values.values() if _is_one(type(one), PLAIN)}
+    plain = {(type(one), one) for one in values.values() if is_one_of(type(one), PLAIN)}
     ids = {
         id(one)
         for name, one in values.items()
@@ -168,15 +168,10 @@ class _Told(NamedTuple):
         return any(type(value) is kind for kind in self.kinds)
 
 
-def _is_one(kind: type, kinds: tuple[type, ...]) -> bool:
-    """Whether a class is one of some; a metaclass is asked nothing."""
-    return any(kind is one for one in kinds)
-
-
 def is_cells(value: Any) -> bool:
     """Whether a value is a class, a function or an object of a cell, or has such and nothing whose copy differs."""
     kind = type(value)
-    if _is_one(kind, CONTAINERS):
+    if is_one_of(kind, CONTAINERS):
         items = list(value) if len(value) <= 10 else []
         return any(map(is_cells, items)) and all(_is_as_good_as_its_copy(one) or is_cells(one) for one in items)
     if kind is FunctionType:
@@ -189,9 +184,9 @@ def is_cells(value: Any) -> bool:
 
 
 def _is_as_good_as_its_copy(value: Any) -> bool:
-    if _is_one(type(value), CONTAINERS):
+    if is_one_of(type(value), CONTAINERS):
         return len(value) <= 10 and all(map(_is_as_good_as_its_copy, value))
-    return _is_one(type(value), (*PLAIN, FunctionType, type))
+    return is_one_of(type(value), (*PLAIN, FunctionType, type))
 
 
 def _walk(path: str) -> tuple[Any, Any]:
@@ -311,13 +306,13 @@ class _Keeper:
         value, place = spot.value, f"{GIVEN}{holder.module}:{holder.path}:{name}"
         if issubclass(type(value), dict) and not is_cells(value):
             self._keep_entries(place, value)
-        elif _is_one(type(value), (list, set)):
+        elif is_one_of(type(value), (list, set)):
             self._keep_items(place, value, is_finders=is_finders)
         elif attribute is not None:
             self._keep_value(place, name, value)
 
     def _keep_value(self, place: str, name: str, value: Any) -> None:
-        if _is_one(type(value), PLAIN):
+        if is_one_of(type(value), PLAIN):
             if (type(value), value) in self._told.constants and FLAG.search(name.lower()) is None:
                 self._constants[place] = (VALUE, value)
         elif self._told.has(value) or self._told.made(value) or self._is_made_inside(name, value):
@@ -338,7 +333,7 @@ class _Keeper:
         told, entries = self._told, list(dict.items(value))
         kept = [(key, one) for key, one in entries if is_cells(key) or told.has(one)]
         named = [(key, one) for key, one in entries if type(key) is str and key in told.first]
-        kept += [(key, one) for key, one in named if _is_one(type(one), PLAIN) or told.made(one)]
+        kept += [(key, one) for key, one in named if is_one_of(type(one), PLAIN) or told.made(one)]
         gone = told.first - {key for key, _ in entries if type(key) is str} if told.takes else set()
         if kept or gone:
             self._found[place] = (ENTRIES, [*before, *kept], taken | gone)

@@ -15,8 +15,19 @@ from .identities import may_be_one
 from .singletons import CurrentSession
 
 OBJECT: Any = object
+PROXIES = weakref.ProxyType, weakref.CallableProxyType
 CONNECTIONS = ("receivers", "_by_receiver", "_by_sender", "_weak_senders")
 """Attributes of a signal of blinker that have numbers which `id` gave."""
+
+
+def referent_of(proxy: Any) -> Any:
+    """What a weak proxy stands for; whatever else it is asked, that answers.
+
+    Raises:
+        ReferenceError: it is gone.
+    """
+    kind: Any = type(proxy)
+    return kind.__getattribute__(proxy, "__reduce_ex__").__self__
 
 
 class Called:

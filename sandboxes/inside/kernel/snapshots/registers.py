@@ -11,11 +11,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import FunctionType, GenericAlias, MethodType
 from typing import Any, ClassVar
-from weakref import CallableProxyType, ProxyType
 
 from ..dict_contents import DictContents, is_alone
-from . import library_registers, service_registers
-from .classes import is_of_users
+from . import library_registers, references, service_registers
+from .classes import is_of_users, is_one_of
 from .library_functions import space_of
 
 PREFIXES = frozenset({"xml", "html", "rdf", "wsdl", "xs", "xsi", "dc"})
@@ -30,7 +29,7 @@ def is_of_cell(value: Any) -> bool:
     kind = type(value)
     of_type = type if issubclass(kind, type) else object
     try:
-        if any(kind is one for one in (MethodType, GenericAlias, *WEAK_PROXIES)):
+        if is_one_of(kind, (MethodType, GenericAlias, *references.PROXIES)):
             return is_of_cell(_behind(kind, value))
         home = of_type.__getattribute__(value, "__module__")
     except (AttributeError, ReferenceError):
@@ -44,12 +43,11 @@ def is_of_cell(value: Any) -> bool:
 
 def _behind(kind: Any, value: Any) -> Any:
     """The function of a method, the class of which there is a generic one, and what a weak proxy stands for."""
-    if any(kind is one for one in WEAK_PROXIES):
-        return kind.__getattribute__(value, "__reduce_ex__").__self__
+    if is_one_of(kind, references.PROXIES):
+        return references.referent_of(value)
     return value.__func__ if kind is MethodType else value.__origin__
 
 
-WEAK_PROXIES = ProxyType, CallableProxyType
 OF_PYTHON = frozenset({"__dict__", "__weakref__"})
 """What classes have that Python code made without a base of its own."""
 

@@ -80,8 +80,7 @@ def _owner(view: Any) -> Any:
 
 def reduce_weak_proxy(pickler: Any, proxy: Any) -> Any:
     """A weak proxy of what is still there; pickle would take it for the object itself."""
-    kind: Any = type(proxy)
-    value = kind.__getattribute__(proxy, "__reduce_ex__").__self__
+    value = references.referent_of(proxy)
     if not any(one is proxy for one in weakref.getweakrefs(value)):
         raise PicklingError("a weak proxy of an object that does not say which one it is")
     called = gc.get_referents(proxy)  # it does not say itself what it calls when the object goes
