@@ -236,8 +236,10 @@ def _host(folder: Path) -> Iterator[dict[str, Any]]:
 def _read(output: int) -> str:
     """What it prints until it ends."""
     data, until = bytearray(), time.monotonic() + SECONDS
+    poll = select.poll()  # `select` takes no numbers above 1,023
+    poll.register(output, select.POLLIN)
     while (left := until - time.monotonic()) > 0:
-        if select.select([output], [], [], left)[0]:
+        if poll.poll(1_000 * left):
             block = os.read(output, 65_536)
             if not block:
                 break

@@ -31,9 +31,10 @@ async def test_a_run_whose_lock_is_lost_gives_up_its_snapshot_at_once(
     settings = in_database(settings, postgres.new_database())
     monkeypatch.setattr(holding, "LEAVING_SECONDS", 3600.0)
     monkeypatch.setattr(advisory_lock, "LOOK_SECONDS", 0.01)
-    began, ended = asyncio.Event(), list[str]()
+    keeping, began, ended = asyncio.Event(), asyncio.Event(), list[str]()
 
     async def keep() -> list[str]:
+        keeping.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -63,7 +64,7 @@ async def test_a_run_whose_lock_is_lost_gives_up_its_snapshot_at_once(
     async with open_checkpoints(settings) as saver, make_sandboxes(settings) as sandboxes:
         graph = LockedGraph.around(builder.compile(checkpointer=saver, name="stepwell"), settings, sandboxes)
         running = asyncio.ensure_future(graph.ainvoke({"question": "?"}, ONE, durability="sync"))  # type: ignore[call-overload]
-        await began.wait()
+        await asyncio.gather(keeping.wait(), began.wait())
         async with await psycopg.AsyncConnection.connect(
             settings.database_url.get_secret_value(), autocommit=True
         ) as connection:
