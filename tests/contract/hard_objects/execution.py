@@ -57,6 +57,39 @@ SESSIONS = {
         isinstance(top.__cause__, KeyError), top.__cause__.code
         """,
     ),
+    "exceptions whose members were changed": session(
+        """
+        held = [1]
+        stop = StopIteration("first"); stop.value = held
+        leave = SystemExit(); leave.code = "over"
+        missing = ImportError("no", name="n"); missing.msg = f"{missing.msg}: install it"
+        try: b"\\xff".decode()
+        except UnicodeDecodeError as error: text = error
+        text.reason, text.start, text.end = "bad byte", 0, 1
+        bare = UnicodeEncodeError("ascii", "\u00e9", 0, 1, "no"); bare.args = ("only one",); bare.note = held
+        try: compile("a b", "made", "exec")
+        except SyntaxError as error: wrong = error
+        wrong.filename, wrong.lineno, wrong.msg = "script.py", 12, "no such thing"; wrong.print_file_and_line = held
+        gone = OSError(2, "no", "a.txt"); gone.filename, gone.filename2, gone.strerror = "b.txt", held, "gone"
+        full = BlockingIOError(11, "full", 7)
+        class Stop(StopIteration):
+            value = "of the class"
+        own = Stop(held)
+        attr = AttributeError("x"); attr.name, attr.obj = "y", held
+        unset = NameError("n"); unset.name = "other"
+        """,
+        """
+        stop.value is held, stop.args, leave.code, leave.args
+        missing.msg, str(missing), missing.args, missing.name
+        text.reason, text.start, text.end, text.object, text.encoding, str(text), text.args[4]
+        bare.args, bare.object, bare.reason, bare.note is held, str(bare)
+        wrong.filename, wrong.lineno, wrong.msg, str(wrong), wrong.text, wrong.print_file_and_line is held
+        gone.filename, gone.filename2 is held, gone.strerror, gone.errno, type(gone), str(gone)
+        full.characters_written, full.args, full.filename
+        own.value, StopIteration.value.__get__(own) is held, own.args[0] is held
+        attr.name, attr.obj is held, attr.args, unset.name, str(unset)
+        """,
+    ),
     "errors that carry state": session(
         """
         import traceback, sys, contextlib, functools, io, json

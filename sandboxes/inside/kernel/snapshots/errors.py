@@ -7,10 +7,11 @@ has no variables.
 
 import _thread
 import copyreg
+import functools
 import itertools
 import sys
 from collections.abc import Callable
-from types import FrameType, FunctionType, TracebackType
+from types import FrameType, FunctionType, GetSetDescriptorType, MemberDescriptorType, TracebackType
 from typing import Any
 
 from .classes import PLAIN, is_one_of, is_users
@@ -18,12 +19,6 @@ from .instances import content_of, set_slots, slots_of
 from .singletons import CurrentSession
 
 OWN: Any = BaseException
-NAMED: tuple[tuple[Any, tuple[str, ...]], ...] = (
-    (AttributeError, ("name", "obj")),
-    (NameError, ("name",)),
-    (ImportError, ("name", "path")),
-)
-"""What some exceptions are given besides their arguments."""
 OF_ARGUMENTS = (OSError, SystemExit, StopIteration, ImportError, UnicodeError, SyntaxError, BaseExceptionGroup)
 """Those that have more of their arguments than `args`."""
 MOST_FRAMES = 200
@@ -38,11 +33,7 @@ def reduce_error(pickler: Any, error: Any) -> Any:
     built_in = _built_in(kind)
     own = kind.__init__ is not built_in.__init__ or kind.__new__ is not built_in.__new__
     context = (error.__cause__, error.__context__, error.__suppress_context__, error.__traceback__)
-    named = {name: found for base, names in NAMED if isinstance(error, base) for name in names
-             if (found := getattr(error, name)) is not None}  # fmt: skip
-    arguments: tuple[Any, ...] = OWN.args.__get__(error)
-    if not issubclass(built_in, OF_ARGUMENTS) and not _is_plain(arguments):
-        named["args"] = arguments  # given afterwards, since what is among them may hold the exception
+    made_of, named = _made_of(error, built_in)
     registered = kind in copyreg.dispatch_table and is_users(kind)
     said = None if kind is built_in else kind if registered else _says_how(kind)
     filled = content_of(error, tuple(slots_of(kind)))
@@ -64,8 +55,60 @@ def reduce_error(pickler: Any, error: Any) -> Any:
     state: tuple[Any, ...] = error.__dict__, cause, suppressed, before, trace, named
     if filled:
         state = *state, filled
-    made_of = () if "args" in named else built_in.__reduce__(error)[1]
     return make_error, (kind, made_of), state, None, None, set_error
+
+
+def _made_of(error: Any, built_in: Any) -> tuple[tuple[Any, ...] | None, dict[str, Any]]:
+    """The arguments that it is made of, None if they do not make one, and what it has to be given afterwards."""
+    arguments: tuple[Any, ...] = OWN.args.__get__(error)
+    if not issubclass(built_in, OF_ARGUMENTS):
+        if _is_plain(arguments):
+            return arguments, _given(error, built_in, ())
+        return (), {**_given(error, built_in, ()), "args": arguments}  # what is among them may hold the exception
+    made_of = built_in.__reduce__(error)[1]
+    asked = made_of if built_in is BlockingIOError else made_of[:1] if issubclass(built_in, OSError) else ()
+    if issubclass(built_in, BaseExceptionGroup) or not _is_plain(asked):
+        return made_of, {}  # a group cannot be changed, and an argument would be asked for its hash or a number
+    try:
+        return made_of, _given(error, built_in, made_of)
+    except (TypeError, ValueError):  # they were changed
+        return None, {**_given(error, built_in, None), "args": arguments}
+
+
+def _given(error: Any, built_in: Any, made_of: tuple[Any, ...] | None) -> dict[str, Any]:
+    """What an exception was given that it would not have by its arguments.
+
+    Raises:
+        TypeError: these do not make one.
+        ValueError: the same.
+    """
+    members = _members(built_in)
+    twin = make_error(built_in, made_of) if members else None
+    found = {name: (_read(member, error), _read(member, twin)) for name, member in members.items()}
+    return {name: mine for name, (mine, usual) in found.items() if mine is not UNSET and not _is_same(mine, usual)}
+
+
+UNSET: Any = object()
+
+
+@functools.cache
+def _members(built_in: Any) -> dict[str, Any]:
+    """What an exception of Python's own holds besides its arguments and what led to it."""
+    kinds = (MemberDescriptorType, GetSetDescriptorType)
+    found = {name: member for base in reversed(built_in.__mro__) for name, member in vars(base).items()
+             if isinstance(member, kinds)}  # fmt: skip
+    return {name: member for name, member in found.items() if name != "args" and not name.startswith("__")}
+
+
+def _read(member: Any, error: Any) -> Any:
+    try:
+        return member.__get__(error)
+    except (AttributeError, TypeError):  # it was given none
+        return UNSET
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return one is other or (type(one) is type(other) and _is_plain(one) and one == other)
 
 
 def _is_plain(value: Any) -> bool:
@@ -86,8 +129,10 @@ def _built_in(kind: Any) -> Any:
 
 
 def make_error(kind: Any, arguments: Any) -> Any:
-    """An exception with those arguments."""
+    """An exception with those arguments; None: that was not given any."""
     base = _built_in(kind)
+    if arguments is None:
+        return base.__new__(kind)
     error = base.__new__(kind, *(arguments[:2] if issubclass(base, BaseExceptionGroup) else arguments))
     base.__init__(error, *arguments)
     return error
@@ -100,11 +145,10 @@ def set_error(error: Any, state: Any) -> None:
     error.__cause__, error.__suppress_context__ = cause, suppressed
     if more:
         error.__context__, error.__traceback__, named, *slots = more
+        members = {**_members(_built_in(type(error))), "args": OWN.args}
         for name, value in named.items():
-            if name == "args":
-                OWN.args.__set__(error, value)
-            else:
-                setattr(error, name, value)
+            if name in members:  # another Python may have fewer
+                members[name].__set__(error, value)
         for one in slots:
             set_slots(error, one)
 
