@@ -106,12 +106,7 @@ SESSIONS = {
         tr.tag, len(tr.log), tr.execute("select v from z").fetchone(), tr.log[-1], type(tr) is Tracked
         sqlite3.connect(":memory:").execute("select ?", (decimal.Decimal("1.5"),)).fetchone()
         """,
-        named="blob callbacks tr",
-        known="""
-        con.execute("delete from t")
-        denied, con.execute("select count(*) from t").fetchone()
-        n = len(statements); _ = con.execute("select 77").fetchone() ;; len(statements) - n, statements[-1]
-        """,
+        named="blob tr",
     ),
     "duckdb, relations, views over frames, prepared and half-read results": session(
         """

@@ -91,7 +91,72 @@ SESSIONS = {
         con.execute("select a from t order by a collate rev").fetchall()
         plain.execute("select count(*) from q").fetchone()
         """,
-        named="twice rev",
+    ),
+    "what sqlite was taught, and who listens to it": session(
+        """
+        import sqlite3, re, math, json
+        calls, heard = [], []
+        def clean(text): calls.append(text); return text.strip().lower()
+        def is_like(pattern, text): return bool(re.search(pattern, text or ""))
+        class Spread:
+            made = 0
+            def __init__(self): Spread.made += 1; self.values = []
+            def step(self, value, weight=1): self.values.append(value * weight)
+            def finalize(self): return max(self.values) - min(self.values)
+        class Total(Spread):
+            def value(self): return sum(self.values)
+            def inverse(self, value): self.values.remove(value)
+            def finalize(self): return sum(self.values)
+        class Tools:
+            @staticmethod
+            def half(x): return x / 2
+        factor = 3
+        # %%
+        def connect(path=":memory:", *, scale=10):
+            made = sqlite3.connect(path)
+            made.create_function("CLEAN", 1, clean)
+            made.create_function("regexp", 2, is_like, deterministic=True)
+            made.create_function("scaled", 1, lambda x: x * scale)
+            made.create_function("tripled", narg=-1, func=lambda *x: sum(x) * factor)
+            made.create_aggregate("spread", 1, Spread); made.create_aggregate("spread", 2, Spread)
+            made.create_function("half", 1, Tools.half); made.create_function("root", 1, math.sqrt); made.create_function("upper", 1, len)
+            return made
+        con = connect(); other = sqlite3.connect("kept.db"); other.create_function("half", 1, Tools.half)
+        con.create_window_function("total", 1, Total)
+        con.create_collation("by_length", lambda a, b: (len(a) > len(b)) - (len(a) < len(b)))
+        for name, function in (("one", abs), ("two", math.floor)): con.create_function(name, 1, function)
+        con.executescript("create table t(a text, n int); insert into t values (' Bb ', 1), ('a', 2), ('ccc', 4);")
+        # %%
+        def allow(action, first, second, database, trigger):
+            heard.append(("asked", action)); return sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_DROP_TABLE else sqlite3.SQLITE_OK
+        ticks = []; other.execute("create table big(n)"); other.executemany("insert into big values (?)", [(n,) for n in range(500)]); other.commit()
+        con.set_authorizer(allow); con.set_trace_callback(heard.append); other.set_progress_handler(lambda: ticks.append(1), 50)
+        def later(x): return "first"
+        con.create_function("later", 1, later)
+        # %%
+        def later(x): return "second"
+        twice = sqlite3.connect(":memory:"); twice.create_function("same", 1, lambda x: x)
+        more = sqlite3.connect(":memory:"); more.create_function("same", 1, lambda x: -x)
+        """,
+        """
+        len(heard), heard[:3]
+        con.execute("select clean(a) from t").fetchall(), calls
+        con.execute("select a from t where a regexp 'b|c'").fetchall(), con.execute("select tripled(1, 2), tripled(n) from t").fetchall()
+        factor = 5 ;; con.execute("select tripled(1)").fetchone()
+        con.execute("select spread(n), spread(n, 2) from t").fetchone(), Spread.made
+        con.execute("select half(n), root(n), upper(a) from t").fetchall()
+        con.execute("select total(n) over (order by n rows 1 preceding) from t").fetchall()
+        con.execute("select a from t order by a collate by_length").fetchall()
+        con.execute("drop table t")
+        heard[-1], len(heard)
+        ticks.clear(); n = other.execute("select count(*) from big, big b").fetchone() ;; n, len(ticks) > 100, other.execute("select half(3)").fetchone()
+        con.execute("select flags & 2048 from pragma_function_list where name = 'regexp'").fetchall()
+        con.set_authorizer(None); con.set_trace_callback(None); n = len(heard); con.execute("drop table t") ;; len(heard) - n
+        con.execute("select scaled(2)").fetchone(); con.execute("select one(-1), two(1.5)").fetchone()
+        con.execute("select later(1)").fetchone()
+        twice.execute("select same(2)").fetchone(), more.execute("select same(2)").fetchone()
+        """,
+        named="scaled one two later same",
     ),
     "files outside of the workspace": session(
         """

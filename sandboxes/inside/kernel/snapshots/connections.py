@@ -3,13 +3,16 @@
 import contextlib
 import fcntl
 import functools
+import gc
 import os
 import sys
+import weakref
 from pickle import PickleBuffer, PicklingError
 from typing import Any
 
 from .singletons import CurrentSession, found, portable_path
 from .sqlite_content import content_of
+from .sqlite_functions import ADDED, DETERMINISTIC, PROGRESS, Call, call_again, silenced, written_in_cells
 
 PRAGMAS = (
     "foreign_keys", "recursive_triggers", "busy_timeout", "cache_size", "temp_store", "synchronous", "read_uncommitted",
@@ -61,17 +64,35 @@ def _rows(connection: Any, ask: str) -> list[tuple[Any, ...]]:
         connection.text_factory = texts
 
 
-def _name_what_was_added(pickler: Any, connection: Any) -> None:
-    """Say which functions and collations were added to a connection: it does not give them away."""
+def _taught(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]]) -> tuple[Call, ...]:
+    """How a connection is taught what it was taught; functions and the like are named where the code does not tell."""
     with contextlib.closing(sys.modules["sqlite3"].connect(":memory:")) as usual:
-        for kind, ask in (
-            ("function", "select name from pragma_function_list where builtin = 0"),
-            ("collation", "select name from pragma_collation_list"),
-        ):
-            names = {as_text(name) for (name,) in _rows(connection, ask)} - {name for (name,) in _rows(usual, ask)}
-            for name in sorted(names - OF_A_PRAGMA):
-                why = f"it was added to a sqlite connection; call create_{kind} again"
-                pickler.reducers.name(f"sqlite's {name}", kind, why)
+        functions = {(as_text(name), count, flags) for name, count, flags in _rows(connection, ADDED)}
+        functions -= set(_rows(usual, ADDED))
+        ask = "select name from pragma_collation_list"
+        collations = {as_text(name) for (name,) in _rows(connection, ask)} - {name for (name,) in _rows(usual, ask)}
+    calls, lost = list[Call](), set[tuple[str, str]]()
+    if not (functions or collations or callbacks):
+        return ()
+    written = written_in_cells()
+    for name, count, flags in sorted(functions):
+        if (found := written.find(name, count)) is None:
+            lost |= {(name, "function")} if name not in OF_A_PRAGMA else set()
+        else:
+            options = {"deterministic": True} if flags & DETERMINISTIC and found[0] == "create_function" else {}
+            calls.append((found[0], (name, count, found[1]), options))
+    for name in sorted(collations):
+        if (found := written.find(name, None)) is None:
+            lost.add((name, "collation"))
+        else:
+            calls.append((found[0], (name, found[1]), {}))
+    calls += [(method, given, {}) for method, given in callbacks.items() if given]
+    if callbacks.get(PROGRESS) == ():
+        lost.add(("progress handler", "function"))
+    for name, kind in sorted(lost):
+        how = PROGRESS if name == "progress handler" else f"create_{kind}"
+        pickler.reducers.name(f"sqlite's {name}", kind, f"it was added to a sqlite connection; call {how} again")
+    return tuple(calls)
 
 
 OF_A_PRAGMA = frozenset({"like"})
@@ -84,21 +105,25 @@ def as_text(value: Any) -> str:
 
 
 def reduce_sqlite(pickler: Any, connection: Any) -> Any:
-    """A sqlite connection. Functions and collations that were added to it are named, and not known to it any more."""
-    sqlite3 = sys.modules["sqlite3"]
+    """A sqlite connection."""
     try:
-        databases = [(as_text(name), as_text(path)) for _, name, path in _rows(connection, "pragma database_list")]
-    except sqlite3.ProgrammingError as error:
+        with silenced(connection) as callbacks:
+            return _reduce_sqlite(pickler, connection, callbacks)
+    except sys.modules["sqlite3"].ProgrammingError as error:
         if "closed" in str(error):
             return make_closed_sqlite, ()
         raise
+
+
+def _reduce_sqlite(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]]) -> Any:
+    databases = [(as_text(name), as_text(path)) for _, name, path in _rows(connection, "pragma database_list")]
     if connection.in_transaction:
         raise PicklingError("a database connection in the middle of a transaction; commit or roll back first")
     if any(name not in ("main", "temp") for name, _ in databases):
         raise PicklingError("a database connection with other databases attached")
     if _rows(connection, "select 1 from temp.sqlite_master limit 1"):
         raise PicklingError("a database connection with temporary tables")
-    _name_what_was_added(pickler, connection)
+    taught = _taught(pickler, connection, callbacks)
     usual = _usual_pragmas()
     settings = {name: value for name, value in _pragmas(connection).items() if value != usual[name]}
     path = next(path for name, path in databases if name == "main")
@@ -110,7 +135,7 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
         getattr(connection, "autocommit", None),
         settings,
         getattr(connection, "__dict__", {}),
-        *((limits, changes) if changes else (limits,) if limits else ()),
+        *((limits, changes, taught) if taught else (limits, changes) if changes else (limits,) if limits else ()),
     )
     level = connection.isolation_level
     if path and os.path.exists(path):  # one that was deserialized has the path of a file that never was
@@ -132,25 +157,40 @@ def _is_shared(connection: Any, other: Any) -> bool:
     sqlite3 = sys.modules["sqlite3"]
     if other is connection or not issubclass(type(other), sqlite3.Connection):
         return False
+    if _has_open_blob(connection) or _has_open_blob(other):  # a transaction that was begun could not be ended
+        return False
     try:
-        if other.in_transaction or any(path for _, _, path in _rows(other, "pragma database_list")):
-            return False
+        with silenced(other):
+            return _keeps_from_writing(connection, other)
+    except sqlite3.Error:  # it is closed
+        return False
+
+
+def _keeps_from_writing(connection: Any, other: Any) -> bool:
+    """Whether another connection to a database in memory cannot write while this one may."""
+    if other.in_transaction or any(path for _, _, path in _rows(other, "pragma database_list")):
+        return False
+    try:
         _rows(connection, "begin immediate")
         try:
             _rows(other, "begin immediate")
             _rows(other, "commit")
         finally:  # nothing was written; undoing that would end what is being read
             _rows(connection, "commit")
-    except sqlite3.OperationalError as error:
+    except sys.modules["sqlite3"].OperationalError as error:
         return "locked" in str(error)
-    except sqlite3.Error:  # it is closed
-        return False
     return False
+
+
+def _has_open_blob(connection: Any) -> bool:
+    kind: Any = getattr(sys.modules["sqlite3"], "Blob", None)
+    lists = [one for one in gc.get_referents(connection) if type(one) is list]
+    return any(type(ref) is weakref.ref and type(ref()) is kind for one in lists for ref in one)
 
 
 def _is_read_only(connection: Any, path: str) -> bool:
     """Whether it was opened with `mode=ro`: that is tried out where the file is open for reading only."""
-    if not _is_read_somewhere(path):
+    if not _is_read_somewhere(path) or _has_open_blob(connection):  # undoing a transaction would end that
         return False
     before = {name: _rows(connection, f"pragma {name}")[0][0] for name in ("busy_timeout", "query_only")}
     try:
@@ -244,9 +284,9 @@ def make_sqlite(path: str, content: Any, level: Any, kind: Any, detect: int = 0,
 
 def set_sqlite(connection: Any, state: Any) -> None:
     """How rows and text come out of it, its settings, and the attributes of one of a class of a cell."""
-    usual: tuple[Any, ...] = (None, None, None, {}, {}, {}, ())  # earlier snapshots have less
+    usual: tuple[Any, ...] = (None, None, None, {}, {}, {}, (), ())  # earlier snapshots have less
     connection.row_factory, connection.text_factory, autocommit, *more = state + usual[len(state) :]
-    settings, attributes, limits, changes = more
+    settings, attributes, limits, changes, taught = more
     if changes:
         _count(connection, *changes)
     if attributes:
@@ -257,6 +297,7 @@ def set_sqlite(connection: Any, state: Any) -> None:
         connection.autocommit = autocommit
     for which, most in limits.items():
         connection.setlimit(which, most)
+    call_again(connection, taught)
 
 
 MOST_CHANGES = 100_000

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .classes import is_users
-from .singletons import CurrentSession, found, is_of_session, portable_path
+from .singletons import found, is_of_session, portable_path
 
 
 class Unkept:
@@ -160,23 +160,13 @@ def functions_of_lxml() -> dict[str, Any]:
 SPACES = "functions of lxml"
 
 
-def ears_of_sqlite() -> dict[str, Any]:
-    """What names functions that listen to sqlite connections or allow what these do."""
-    known: Any = getattr(sys.modules.get("sqlite3"), "Connection", None)
-    held = [type(one) for one in CurrentSession.main.__dict__.values()]
-    if known is None or not any(issubclass(kind, known) for kind in held):
-        return {}
-    why = "a sqlite connection does not tell which authorizer, trace callback or progress handler it has; set it again"
-    return {EARS: Unkept([("sqlite's callbacks", "functions", why)])}
-
-
 EARS = "callbacks of sqlite"
+"""In snapshots of earlier versions."""
 NAMED_BY_CODE: dict[str, Callable[[], dict[str, Any]]] = {
     "_function(": functions_of_arrow,
     "register_extension_type(": types_of_arrow,
     "set_random_seed(": seed_of_polars,
     "FunctionNamespace(": functions_of_lxml,
-    **dict.fromkeys(("set_authorizer(", "set_trace_callback(", "set_progress_handler("), ears_of_sqlite),
 }
 """What stands in a cell that does what a library does not tell, and what names it: `register_scalar_function(`, …"""
 OF_ARROW = frozenset({"count_all"})

@@ -141,6 +141,7 @@ class SnapshotWriter:
     def _take(
         self, cell: int, futures: int, sizes: dict[str, int], patches: dict[str, Any]
     ) -> tuple[str, list[str], list[Lost]]:
+        CurrentSession.cells = self._cells
         CurrentSession.asks_for_identities = self._cells.any(identities.are_asked_for)
         CurrentSession.asks_for_attributes = self._cells.any(instances.use_dictionaries)
         values = self.variables()

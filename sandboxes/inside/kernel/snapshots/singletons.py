@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from ..output import Streams
+from .cell_sources import CellSources
 
 SINGLETONS = (
     "namespace", "main", "environ", "modules", "path", "argv", "stdout", "stderr", "stdin", "builtins", "display",
@@ -32,6 +33,8 @@ class CurrentSession:
     earlier_file: Callable[[str, str], str] | None = None
     """While variables of an earlier step are loaded: the copy of a file of that step, by its folder and its path."""
     streams: dict[str, Any]
+    cells = CellSources()
+    """The code of its cells."""
     asks_for_identities = False
     """Whether a cell of it calls `id`."""
     asks_for_attributes = False
