@@ -5,6 +5,59 @@
 from tests.contract.hard_objects import session
 
 SESSIONS = {
+    "classes of attrs whose objects are in earlier variables": session(
+        """
+        import attrs, attr, dataclasses, functools, weakref
+        orders, seen, by_key, groups, changes, latest = [], {}, {}, set(), [], None
+        # %%
+        @attrs.define
+        class Order:
+            number: int
+            lines: list = attrs.field(factory=list, eq=False)
+            @functools.cached_property
+            def total(self): return sum(self.lines)
+        # %%
+        @attrs.frozen(cache_hash=True)
+        class Key:
+            name: str = attrs.field(eq=str.lower)
+            order: Order = attrs.field(eq=False, default=None)
+            def remember(self): seen[self] = len(seen); groups.add(self); return self
+        def track(order, attribute, value):
+            changes.append((order, attribute.name, value)); return value
+        @attr.s(auto_attribs=True, slots=True, on_setattr=track)
+        class Loud:
+            name: str
+            peer: object = None
+        @attrs.define(slots=False, unsafe_hash=True)
+        class Wide:
+            a: int
+            rest: dict = attrs.field(factory=dict, eq=False)
+        @dataclasses.dataclass(frozen=True, slots=True)
+        class Sealed:
+            a: int
+            held: list = dataclasses.field(default_factory=list, compare=False)
+        # %%
+        class Special(Order):
+            __slots__ = ("note",)
+            def tell(self): orders.append(self); return super().__repr__()
+        orders += [Order(1, [2, 3]), Order(2)]; orders[0].total; latest = orders[-1]; orders[1].lines.append(orders[0])
+        key = Key("Ab", latest).remember(); by_key[key] = [key]; hash(key)
+        loud = Loud("a"); loud.peer = Loud("b", loud); wide = Wide(1); groups.add(wide); wide.rest["me"] = wide
+        sealed = Sealed(1); sealed.held.append(sealed); seen[sealed] = 5; special = Special(7); special.note = "n"; said = special.tell()
+        refs = weakref.WeakKeyDictionary({wide: 1})
+        """,
+        """
+        orders, latest is orders[1], latest.lines[0] is orders[0], orders[0].total
+        seen[key], seen[Key("aB")], key in groups, by_key[Key("AB")][0] is key, key.order is latest, hash(key) == hash(Key("ab"))
+        changes[0][0] is loud, [c[1:2] for c in changes], loud.peer.peer is loud
+        loud.name = "c" ;; len(changes), changes[-1][1:]
+        wide in groups, Wide(1) in groups, wide.rest["me"] is wide, refs[wide]
+        seen[sealed], seen[Sealed(1)], sealed.held[0] is sealed
+        orders[2] is special, special.note, special.number, said, special.tell(), hasattr(special, "__dict__")
+        Key.__init__.__globals__["seen"] is seen, Key.__init__.__globals__ is Key.__eq__.__globals__, list(Key.__init__.__globals__)[:3], "Wide" in Key.__eq__.__globals__
+        attrs.evolve(orders[0], number=9), attrs.asdict(wide, recurse=False)["a"], Order(1) == Order(1, [5])
+        """,
+    ),
     "slots that are inherited": session(
         """
         class Base:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from ..dict_contents import KnownEntries
 from .cell_sources import CellSources
 from .functions import is_of_own_loader, state_of
+from .generated_functions import Copy
 from .singletons import CurrentSession, is_of_session
 
 
@@ -212,7 +213,7 @@ def fill_module(module: ModuleType, content: dict[str, Any]) -> None:
     ModuleType.__getattribute__(module, "__dict__").update(content)
 
 
-def reduce_function(function: Any, space: ModuleType | dict[str, Any]) -> Any:
+def reduce_function(function: Any, space: ModuleType | dict[str, Any] | Copy) -> Any:
     """A function by value, with a module that a cell made, or a namespace of `exec`, for its globals."""
     # A function takes them from its namespace when it is made, and that may still be empty then.
     own = () if function.__builtins__ is vars(builtins) else (function.__builtins__,)

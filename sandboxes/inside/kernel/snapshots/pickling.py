@@ -19,6 +19,7 @@ from . import (
     singletons,
 )
 from .functions import intern_keys
+from .generated_functions import Copy
 from .identity import WRITTEN, LoadedNans, WrittenNans
 from .manifest import Place
 from .memo_table import MemoTable
@@ -79,15 +80,24 @@ class Stream:
         for name, number in numbers.items():
             self._pickler.dump((name, identities.Identity(known[number][1]) if number in known else number))
             self.identities |= {number} - known.keys()
+        self._fill_copies()
         if set_order.may_have_sets(self.file.getvalue()) and (wanted := set_order.recipes(self._sets())):
             self._met = len(self.table())
-            self._pickler.dump(_Arrangement(set_order.arrange, wanted))
+            self._pickler.dump(_Arrangement(set_order.arrange, (wanted,)))
         if asks:
             numbered, others = identities.recipes(self._all_met())
             self.identities |= others
             if numbered:
                 self._met = len(self.table()) if self._met is None else self._met
-                self._pickler.dump(_Arrangement(identities.renumber, numbered))
+                self._pickler.dump(_Arrangement(identities.renumber, (numbered,)))
+
+    def _fill_copies(self) -> None:
+        """What copies of all variables have of these, which may lead to others."""
+        filled = 0
+        while filled < len(self._pickler.copies):
+            for copy in list(self._pickler.copies.values())[filled:]:
+                self._pickler.dump(_Arrangement(*copy.rest()))
+                filled += 1
 
     def _sets(self) -> list[Any]:
         """All sets in the memo so far, in the order of the stream: that of the memo is another each time."""
@@ -166,6 +176,7 @@ def _pickler_class(with_nans: bool) -> Any:
             self.reducers = reducers
             self.known, self.by_name = reducers.known, reducers.by_name
             self.by_value: set[int] = set()
+            self.copies: dict[int, Copy] = {}
             self.has_code = False
 
         def reducer_override(self, value: Any) -> Any:
@@ -197,12 +208,12 @@ def _pickler_class(with_nans: bool) -> Any:
 class _Arrangement:
     """Stands behind the variables of a stream: loading it puts something of them in order, as their sets."""
 
-    def __init__(self, arrange: Callable[[Any], None], wanted: Any) -> None:
+    def __init__(self, arrange: Callable[..., None], wanted: tuple[Any, ...]) -> None:
         self._arrange = arrange
         self._wanted = wanted
 
     def __reduce__(self) -> Any:
-        return self._arrange, (self._wanted,)
+        return self._arrange, self._wanted
 
 
 def load(data: bytes | bytearray | memoryview, buffers: list[Any], count: int) -> Iterator[tuple[str, Any]]:

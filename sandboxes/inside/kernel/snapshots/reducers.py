@@ -47,6 +47,7 @@ from . import (
     errors,
     foreign,
     functions,
+    generated_functions,
     generators,
     instances,
     iterators,
@@ -339,6 +340,8 @@ class Reducers:
         """Roots of such trees, by their identities, and how many nodes were counted."""
         self.refused: dict[int, tuple[Any, str]] = {}
         """Connections of duckdb that cannot be kept, by identity, and why: others that hold them need not ask again."""
+        self.copies: dict[int, generated_functions.Copy] = {}
+        """What stands for copies of all variables, by their identities; the same in all streams, which so are one."""
         self.begun: set[int] = set()
         """Identities of objects that `instances` has begun to take apart for the present stream."""
         self.free: dict[type, bool] = {}
@@ -394,6 +397,8 @@ def _function(pickler: Any, value: Any) -> Any:
         return reduce_function(value, home)
     space = value.__globals__
     module = pickler.reducers.made_modules.get(id(space))
+    if module is None and (copy := generated_functions.copy_for(pickler, value)) is not None:
+        return namespaces.reduce_function(value, copy)
     module = namespaces.holder_of(space) if module is None else module
     return namespaces.reduce_function(value, space if module is None else module)
 
