@@ -130,7 +130,7 @@ SESSIONS = {
         pool.submit(len, "abc").result(), list(pool.map(abs, [-1, 2]))
         fut.result().append(2) ;; fut.result(), fut.add_done_callback(lambda f: cbs.append("late")), cbs
         """,
-        named="bad fut pool res wait worker",
+        named="pool worker",
     ),
     "an event-driven entity system with a plug-in registry and undo and redo": session(
         """

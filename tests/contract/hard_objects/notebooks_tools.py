@@ -5,6 +5,86 @@
 from tests.contract.hard_objects import session
 
 SESSIONS = {
+    "proxies and decorators of wrapt": session(
+        """
+        import wrapt, functools, inspect
+        calls = []
+        # %%
+        @wrapt.decorator
+        def traced(wrapped, instance, args, kwargs):
+            calls.append((wrapped.__name__, instance is not None)); return wrapped(*args, **kwargs)
+        def with_level(level):
+            @wrapt.decorator
+            def inner(wrapped, instance, args, kwargs): return level, wrapped(*args, **kwargs)
+            return inner
+        @traced
+        def add(a, b=1): "adds"; return a + b
+        class Desk:
+            made = 0
+            @traced
+            def sell(self, n): self.n = n; return n * 2
+            @traced
+            @classmethod
+            def open(cls): cls.made += 1; return cls
+            @with_level(3)
+            @staticmethod
+            def rate(x): return x / 2
+        @traced
+        class Made:
+            def __init__(self, a): self.a = a
+        class Counted(wrapt.ObjectProxy):
+            total = 0
+            def __init__(self, wrapped, name): super().__init__(wrapped); self._self_name = name; self._self_seen = []; self.total = 1
+            def append(self, value): self._self_seen.append(value); self.__wrapped__.append(value)
+        rows = [1]; proxy = Counted(rows, "rows"); proxy.append(2); plain = wrapt.ObjectProxy(rows); desk = Desk(); bound = desk.sell
+        part = wrapt.PartialCallableObjectProxy(add, 5, b=6); table = {"f": add, "m": desk.sell}; me = wrapt.ObjectProxy({}); me["me"] = me
+        @wrapt.decorator(enabled=lambda: bool(rows))
+        def maybe(wrapped, instance, args, kwargs): return "wrapped"
+        @maybe
+        def perhaps(): return "bare"
+        @wrapt.synchronized
+        def safe(x): return x + 1
+        """,
+        """
+        proxy.append(3) ;; rows, proxy._self_seen, proxy._self_name, proxy.total, Counted.total, proxy == rows, isinstance(proxy, list), type(proxy) is Counted
+        proxy.__wrapped__ is rows, plain.__wrapped__ is rows, len(plain)
+        add(1), add(1, b=3), calls, add.__name__, add.__doc__, str(inspect.signature(add)), add.__wrapped__.__name__
+        desk.sell(4), Desk.open() is Desk, Desk.made, desk.rate(4), Desk.rate(6), calls[-2:]
+        bound(3), desk.n, bound.__self__ is desk, part(), table["f"] is add, table["m"](5), desk.n
+        Made(3).a, type(Made(1)).__name__, isinstance(Made(2), Made)
+        me["me"] is me
+        perhaps() ;; rows.clear() or perhaps()
+        safe(1), type(traced).__name__, add._self_wrapper is not None
+        """,
+    ),
+    "futures that are done, matches out of many, scanners, types of duckdb": session(
+        """
+        import re, regex, concurrent.futures as cf, tenacity, duckdb
+        pool = cf.ThreadPoolExecutor(1)
+        results = []
+        done = pool.submit(lambda: results); failed = pool.submit(lambda: 1 / 0); cf.wait([done, failed]); pool.shutdown()
+        gone = cf.Future(); gone.cancel(); told = []; done.add_done_callback(told.append)
+        text = "a1 b22 c333"
+        many = list(re.finditer(r"([a-z])(\\d+)", text)); third = many[2]; inner = list(re.compile(r"\\d").finditer(text, 4))[1]
+        rm = regex.search(r"(?P<w>[a-z])(?:(\\d)+)", text, pos=2); rmany = list(regex.finditer(r"\\d+", text))[1]
+        counts = {}
+        scanner = re.Scanner([(r"\\d+", lambda s, t: counts.setdefault(t, int(t))), (r"[a-z]+", lambda s, t: t.upper()), (r"\\s+", None)], re.I); scanner.name = "mine"
+        big, listed, own = duckdb.type("BIGINT"), duckdb.list_type(duckdb.sqltypes.VARCHAR), duckdb.struct_type({"a b": duckdb.sqltypes.DATE}); const = duckdb.sqltypes.INTEGER
+        class Work(cf.Future):
+            pass
+        work = Work(); work.set_result(work); work.tag = "t"
+        """,
+        """
+        done.result() is results, done.done(), type(failed.exception()).__name__, gone.cancelled(), told[0] is done, cf.wait([done, failed])[1]
+        done.add_done_callback(lambda f: results.append(5)) ;; results
+        work.result() is work, work.tag, type(work) is Work
+        [m.group(2) for m in many], third.span(), third.pos, many[2] is third, inner.span(), inner.pos, inner.start()
+        rm.span(), rm.captures(2), rm.pos, rm["w"], rmany.group(), rmany.span(), rmany.pos
+        scanner.scan("ab 12 34"), counts, scanner.name, scanner.scan("AB!")
+        big == duckdb.type("BIGINT"), str(listed), str(own), own.children[0][0], const is duckdb.sqltypes.INTEGER
+        """,
+        named="pool",
+    ),
     "notebook: workbooks in the making": session(
         """
         import openpyxl, pandas as pd, datetime as dt, os

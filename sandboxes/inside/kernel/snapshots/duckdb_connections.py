@@ -243,3 +243,17 @@ def _content(database: Database, connection: Any, catalog: Rows) -> tuple[list[s
 def _column(name: str, kind: str) -> str:
     """What to ask of a column: types that arrow has no equal for come as text, from which they are made again."""
     return f"{quoted(name)}::text as {quoted(name)}" if kind in AS_TEXT else quoted(name)
+
+
+def reduce_type(_pickler: Any, kind: Any) -> Any:
+    """A type of duckdb: by its name, or as it is written, which duckdb understands."""
+    known = vars(sys.modules["_duckdb._sqltypes"])
+    return make_type, (next((name for name, one in known.items() if one is kind), ""), str(kind))
+
+
+def make_type(name: str, text: str) -> Any:
+    """A type of duckdb."""
+    import duckdb  # noqa: F401 - which brings the other
+
+    known: Any = sys.modules["_duckdb._sqltypes"]
+    return getattr(known, name) if name else known.DuckDBPyType(text)

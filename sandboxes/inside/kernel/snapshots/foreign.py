@@ -1,6 +1,7 @@
 """What cells make with `ctypes`: structures and other types of C, and data of these that shares memory."""
 
 import ctypes
+import sys
 from pickle import PicklingError
 from typing import Any
 
@@ -93,10 +94,17 @@ def make_c_data(kind: Any, base: Any, offset: int) -> Any:
     return kind.from_buffer(base, offset)
 
 
+OTHER_NAMES = {"_wrappers": "wrapt._wrappers"}
+"""Names that compiled classes give for their module, which is none, and that of their module."""
+
+
 def reduce_type(kind: type) -> Any:
     """A type that is made by asking for it, and is there once; None: it is another one."""
     if id(kind) in METACLASSES:
         return type, (METACLASSES[id(kind)],)
+    module = sys.modules.get(OTHER_NAMES.get(kind.__module__, "")) if type(kind.__module__) is str else None
+    if module is not None and vars(module).get(kind.__name__) is kind:
+        return getattr, (module, kind.__name__)
     way = WAYS.get(id(type(kind)))
     return None if way is None else way(kind)
 

@@ -65,6 +65,7 @@ from . import (
     singletons,
     tables,
     views,
+    wrapt_proxies,
     xml_trees,
 )
 from .classes import is_users, member_reducer
@@ -169,6 +170,8 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("matplotlib.backends._backend_agg", "BufferRegion", drawing.reduce_region),
     ("codecs", "CodecInfo", parts.reduce_codec),
     ("duckdb", "DuckDBPyConnection", duckdb_connections.reduce_duckdb),
+    ("_duckdb._sqltypes", "DuckDBPyType", duckdb_connections.reduce_type),
+    ("regex", "Match", refusing.reduce_match),
 )
 
 BASES: tuple[tuple[str, str, Reduce], ...] = (
@@ -233,11 +236,13 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("io", "TextIOWrapper", opened.reduce_text),
     ("functools", "partialmethod", functions.reduce_partial_method),
     ("weakref", "finalize", views.reduce_finalizer),
+    ("re", "Scanner", refusing.reduce_scanner),
+    ("wrapt", "BaseObjectProxy", wrapt_proxies.reduce_proxy),
     ("threading", "Thread", refusing.refuse("a thread")),
     ("subprocess", "Popen", refusing.refuse("a child process")),
     ("multiprocessing.process", "BaseProcess", refusing.refuse("a child process")),
     ("concurrent.futures", "Executor", refusing.refuse("an executor, with its threads or processes")),
-    ("concurrent.futures", "Future", refusing.refuse("a future of an executor")),
+    ("concurrent.futures", "Future", refusing.reduce_future),
     ("asyncio", "AbstractEventLoop", refusing.refuse("an event loop")),
     ("tempfile", "_TemporaryFileWrapper", refusing.refuse("a temporary file, which is removed with its session")),
     ("tempfile", "_TemporaryFileCloser", refusing.refuse("a temporary file, which is removed with its session")),

@@ -5,6 +5,7 @@ import array
 import datetime
 import gc
 import io
+import itertools
 import os
 import re
 import sys
@@ -29,12 +30,15 @@ def reduce_printer(pickler: Any, logger: Any) -> Any:
 
 def reduce_queue(_pickler: Any, queue: Any) -> Any:
     """A `SimpleQueue` with what is in it, which is looked at and not taken out."""
+    return type(queue), (), _items_of(queue), None, None, fill_queue
+
+
+def _items_of(queue: Any) -> list[Any]:
     held, count = gc.get_referents(queue), queue.qsize()
     if sys.version_info >= (3, 13):
-        items = held[:count]
-    else:  # one list, of which the beginning has been taken out
-        items = held[0][len(held[0]) - count :]
-    return type(queue), (), items, None, None, fill_queue
+        return held[:count]
+    items: list[Any] = held[0]  # of which the beginning has been taken out
+    return items[len(items) - count :]
 
 
 def fill_queue(queue: Any, items: Any) -> None:
@@ -231,12 +235,83 @@ def reduce_match(pickler: Any, match: Any) -> Any:
         again = getattr(match.re, how)(*arguments[1:])
         if again is not None and again.regs == match.regs:
             return make_match, (how, *arguments)
+    for number, again in enumerate(itertools.islice(match.re.finditer(*arguments[1:]), MOST_MATCHES)):
+        if again.regs == match.regs:
+            return find_match, (number, *arguments)
     raise PicklingError("a match out of many, which cannot be found again by itself")
+
+
+MOST_MATCHES = 200
+"""Among so many of the same text a match is looked for."""
 
 
 def make_match(how: str, pattern: Any, *arguments: Any) -> Any:
     """The match, found again."""
     return getattr(pattern, how)(*arguments)
+
+
+def find_match(number: int, pattern: Any, *arguments: Any) -> Any:
+    """The match, found again among all in its text."""
+    return next(itertools.islice(pattern.finditer(*arguments), number, None))
+
+
+def reduce_scanner(_pickler: Any, scanner: Any) -> Any:
+    """A `re.Scanner`, whose pattern is none of a text."""
+    own = {name: value for name, value in vars(scanner).items() if name != SCANNER}
+    return make_scanner, (type(scanner), vars(scanner)[SCANNER].flags), own, None, None, fill_scanner
+
+
+SCANNER = "scanner"
+
+
+def make_scanner(kind: Any, flags: int) -> Any:
+    """One that is still to be filled."""
+    scanner = object.__new__(kind)
+    vars(scanner)[SCANNER] = flags
+    return scanner
+
+
+def fill_scanner(scanner: Any, own: dict[str, Any]) -> None:
+    """Give it its attributes, and what scans for its lexicon."""
+    made: Any = vars(re)["Scanner"]
+    vars(scanner)[SCANNER] = made(own["lexicon"], vars(scanner)[SCANNER]).scanner
+    vars(scanner).update(own)
+
+
+def reduce_future(_pickler: Any, future: Any) -> Any:
+    """A future that is done, or that no executor has; any other is one's."""
+    if vars(future).get("_state") not in DONE and _is_of_executor(future):
+        raise PicklingError("a future of an executor")
+    own = {name: value for name, value in vars(future).items() if name not in OF_THREADS}
+    return make_future, (type(future),), own, None, None, fill_future
+
+
+DONE = ("FINISHED", "CANCELLED", "CANCELLED_AND_NOTIFIED")
+OF_THREADS = ("_condition", "_waiters")
+
+
+def _is_of_executor(future: Any) -> bool:
+    """Whether an executor runs what is to answer, or will."""
+    queues = getattr(sys.modules.get(f"{FUTURES}.thread"), "_threads_queues", {})
+    managers = getattr(sys.modules.get(f"{FUTURES}.process"), "_threads_wakeups", {})
+    if managers or (queues and vars(future).get("_state") == "RUNNING"):
+        return True
+    return any(getattr(item, "future", None) is future for queue in set(queues.values()) for item in _items_of(queue))
+
+
+FUTURES = "concurrent.futures"
+
+
+def make_future(kind: Any) -> Any:
+    """One that is still to be filled."""
+    return object.__new__(kind)
+
+
+def fill_future(future: Any, own: dict[str, Any]) -> None:
+    """Let it be done."""
+    made: Any = sys.modules[FUTURES].Future
+    made.__init__(future)
+    vars(future).update(own)
 
 
 def reduce_environment(pickler: Any, environment: Any) -> Any:
