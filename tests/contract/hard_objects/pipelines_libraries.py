@@ -312,8 +312,9 @@ SESSIONS = {
         u2[0] = 9 ;; u[1], u.unit, u2.unit, (u + 1).unit, used, type(u2) is Unit, u2.base is u
         dfp.select(folded.alias("f"))["f"].to_list(), dfp.select(mapb)["a"].to_list(), dfp.select(mapb.alias("z")).columns
         """,
-        named="add_tax addk folded mapb pw q rel side src uf vec",
+        named="add_tax addk folded mapb pw q side src uf vec",
         known="""
+        k = 5 ;; uf([1, 2], 3).tolist(), vec([1, 2]).tolist(), pw([1, 2, 3]), rel.fetchall()
         u2[0] = 9 ;; u[1], u.unit, u2.unit, (u + 1).unit, used, type(u2) is Unit, u2.base is u
         """,
     ),

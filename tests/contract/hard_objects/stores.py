@@ -46,7 +46,6 @@ SESSIONS = {
         con.execute("select column_type from (describe wide)").fetchall()
         con.sql("select sum(x) from df").fetchone()
         """,
-        named="rel",
     ),
     "frames registered with duckdb": session(
         """

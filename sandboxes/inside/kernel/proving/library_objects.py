@@ -152,6 +152,7 @@ def value_name(value: Any) -> str:
     return f"{named.__module__}.{named.__qualname__}"
 
 
+OF_RELATION = ("_step", "_con", "_inputs", "_params", "_alias", "_schema")
 HELD: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ("io", "IOBase", _file),
     ("matplotlib.artist", "Artist", lambda artist: list(_artist(artist))),
@@ -162,6 +163,8 @@ HELD: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ("scipy.spatial", "cKDTree", lambda tree: [tree.data, tree.leafsize, tree.boxsize]),  # the rest is made of that
     *((module, name, _not_compiled) for module, name in OF_STATE_SPACE),
     ("pyarrow", "Array", lambda array: _arrow(array.__reduce__()[1][0])),
+    ("_duckdb._sqltypes", "DuckDBPyType", str),
+    ("duckdb._relation", "DuckDBPyRelation", lambda one: [getattr(one, name, None) for name in OF_RELATION]),
     ("pydantic", "TypeAdapter", lambda one: [one._type, one._config]),  # the rest is made of that
     ("blinker.base", "Signal", _signal),
     ("logging", "Logger", logger),

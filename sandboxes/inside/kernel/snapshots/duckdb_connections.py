@@ -257,3 +257,17 @@ def make_type(name: str, text: str) -> Any:
 
     known: Any = sys.modules["_duckdb._sqltypes"]
     return getattr(known, name) if name else known.DuckDBPyType(text)
+
+
+def reduce_relation(_pickler: Any, relation: Any) -> Any:
+    """A relation, which is a value from duckdb 2 on, but for what it knows of its connection's catalog."""
+    made = object.__reduce_ex__(relation, 4)
+    state: Any = made[2] if isinstance(made, tuple) else None
+    slots = state[1] if isinstance(state, tuple) else None
+    if not isinstance(slots, dict) or VERSION not in slots:
+        return NotImplemented
+    return *made[:2], (state[0], {**slots, VERSION: UNKNOWN}), *made[3:]
+
+
+VERSION, UNKNOWN = "_version", -1
+"""Where it has the version of the catalog that it was bound to, and a version that no catalog has."""

@@ -170,6 +170,7 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("matplotlib.backends._backend_agg", "BufferRegion", drawing.reduce_region),
     ("codecs", "CodecInfo", parts.reduce_codec),
     ("duckdb", "DuckDBPyConnection", duckdb_connections.reduce_duckdb),
+    ("duckdb._relation", "DuckDBPyRelation", duckdb_connections.reduce_relation),
     ("_duckdb._sqltypes", "DuckDBPyType", duckdb_connections.reduce_type),
     ("regex", "Match", refusing.reduce_match),
 )
