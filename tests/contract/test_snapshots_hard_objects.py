@@ -18,7 +18,6 @@ TRULY_NAMED = {
     "mocks": {"m"},
     "modules that cells made with files": {"Base", "again", "one", "tools.Base"},
     "buffers, structures, mapped memory": {"arr", "cs"},
-    "text, patterns, trees": {"scan"},
     "undo with snapshots of objects": {"view"},
     "frames on memory of others": {"cnp"},
     "a house style of figures": {"ax"},
@@ -27,12 +26,9 @@ TRULY_NAMED = {
     "objects that lie, refuse, raise and answer for everything": {"rg"},
     "weakrefs that carry things": {"dead", "rset"},
     "log setups in anger": {"ql", "logging handlers"},
-    "sqlite, adapters, authorizer, trace, blobs and backup": {"con", "statements"},
     "parquet and orc readers, feather, statistics and pandas stores": {"rg"},
-    "regular expressions, scanners, templates and text machinery": {"sc"},
     "modules loaded by path, from zips, by hooks, and files that are gone": {"zipped"},
     "a plug-in manager, signals and traits that are observed": {"sub"},
-    "notebook: text taken apart": {"scan"},
     "arrays with units that say how they are copied, values of one thread, rows of records": {"waits"},
     "what attrs caches in slots, protocols with hooks, and an order of classes": {"pool", "pooled", "spare"},
     "trees that cannot come back": {"of_own", "links"},
@@ -63,7 +59,7 @@ print("<<" + _ask() + ">>")
 """
 
 
-async def _answers(steps: Steps, probes: tuple[str, ...]) -> list[str]:
+async def answers(steps: Steps, probes: tuple[str, ...]) -> list[str]:
     printed = await steps.run(ASK.replace("PROBES", repr(probes)))
     found: list[str] = json.loads(printed[printed.rindex("<<") + 2 : printed.rindex(">>")])
     return found
@@ -89,9 +85,9 @@ async def named_by_proof(steps: Steps, taken: SnapshotTaken) -> dict[str, str]:
 
 async def wrong(steps: Steps, hard: HardSession, taken: SnapshotTaken) -> dict[str, tuple[str, str]]:
     """Probes whose answers differ without a word: probe → as it was, as it is."""
-    alive = await _answers(steps, hard.probes)
+    alive = await answers(steps, hard.probes)
     restored = await steps.take_up_at(taken.id)
-    back = await _answers(steps, hard.probes)
+    back = await answers(steps, hard.probes)
     named = {re.findall(r"\w+", one.name)[-1] for one in restored.lost}
     assert named <= set(hard.named), restored.lost
     return {

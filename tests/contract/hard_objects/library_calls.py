@@ -5,6 +5,91 @@
 from tests.contract.hard_objects import session
 
 SESSIONS = {
+    "objects of libraries that were imported by name": session(
+        """
+        from pandas.tseries.holiday import holiday_calendars, get_calendar
+        import mimetypes, codecs, shutil, logging, copyreg, sys, os, re
+        from mimetypes import types_map
+        from linecache import cache
+        from logging import Handler
+        from matplotlib import rcParams, colormaps
+        from matplotlib.scale import _scale_mapping
+        from matplotlib.style import library, available
+        from seaborn.palettes import SEABORN_PALETTES
+        from sklearn.metrics._scorer import _SCORERS
+        from encodings.aliases import aliases
+        from decimal import DefaultContext
+        from pandas.api.extensions import ExtensionDtype
+        from json import encoder
+        from html.entities import name2codepoint
+        from string import ascii_letters
+        from calendar import month_name, day_name
+        from keyword import kwlist
+        from os import environ
+        from sys import path, modules, argv
+        from fsspec.registry import known_implementations
+        from yaml import SafeLoader
+        from scipy.constants import physical_constants
+        from statsmodels.tools import data as smd
+        from http import HTTPStatus
+        from mailcap import getcaps
+        from unicodedata import bidirectional
+        from errno import errorcode
+        from token import tok_name
+        from locale import locale_alias
+        """,
+        """
+        import pandas.tseries.holiday as h ;; h.holiday_calendars is holiday_calendars
+        mimetypes.types_map is types_map, __import__("linecache").cache is cache
+        __import__("matplotlib").rcParams is rcParams, __import__("matplotlib").colormaps is colormaps
+        __import__("matplotlib.scale").scale._scale_mapping is _scale_mapping
+        __import__("matplotlib.style").style.library is library, __import__("matplotlib.style").style.available is available
+        __import__("seaborn.palettes").palettes.SEABORN_PALETTES is SEABORN_PALETTES
+        __import__("sklearn.metrics._scorer").metrics._scorer._SCORERS is _SCORERS
+        __import__("encodings.aliases").aliases.aliases is aliases
+        __import__("decimal").DefaultContext is DefaultContext
+        __import__("html.entities").entities.name2codepoint is name2codepoint
+        __import__("calendar").month_name is month_name
+        __import__("keyword").kwlist is kwlist
+        os.environ is environ, sys.path is path, sys.modules is modules, sys.argv is argv
+        __import__("sys").modules["fsspec.registry"].known_implementations is known_implementations
+        __import__("scipy.constants").constants.physical_constants is physical_constants
+        __import__("errno").errorcode is errorcode, __import__("token").tok_name is tok_name, __import__("locale").locale_alias is locale_alias
+        """,
+    ),
+    "a registry of colors that was imported and used": session(
+        """
+        import matplotlib, numpy as np, seaborn
+        from matplotlib import colormaps
+        c = colormaps["viridis"]; img = c(np.arange(3)); colormaps.register(matplotlib.colors.ListedColormap(["r", "g"], name="own"))
+        """,
+        """
+        colormaps is matplotlib.colormaps
+        colormaps.register(matplotlib.colors.ListedColormap(["r", "g"], name="mine")); import matplotlib.pyplot as plt ;; plt.get_cmap("mine").name, plt.get_cmap("own").name, colormaps["own"].N
+        """,
+    ),
+    "registers that were imported, with parts that are variables, and more in them": session(
+        """
+        from sklearn.metrics._scorer import _SCORERS
+        import sklearn.metrics as m
+        from pandas.tseries.holiday import holiday_calendars, AbstractHolidayCalendar, Holiday
+        from calendar import *
+        acc = _SCORERS["accuracy"]; both = [acc, _SCORERS]
+        holiday_calendars["mine"] = mine = [1]
+        class Plant(AbstractHolidayCalendar):
+            rules = [Holiday("New Year", month=1, day=1)]
+        from mimetypes import types_map as tm
+        tm[".zzz"] = "x/y"
+        from html.entities import html5; html5["mine;"] = "m"; del html5["amp;"]
+        """,
+        """
+        _SCORERS is m._scorer._SCORERS, acc is _SCORERS["accuracy"], both[0] is acc, both[1] is _SCORERS
+        import pandas.tseries.holiday as h ;; h.holiday_calendars is holiday_calendars, holiday_calendars["mine"] is mine, type(h.get_calendar("Plant")) is Plant
+        month_name is __import__("calendar").month_name, list(day_abbr)[0]
+        tm[".zzz"], __import__("mimetypes").types_map is tm
+        html5["mine;"], "amp;" in html5
+        """,
+    ),
     "algorithms, formats and keywords of one's own that libraries were given": session(
         """
         import hmac, jsonschema, jwt

@@ -107,9 +107,14 @@ def _numpy() -> Any:
 
 def _set_numpy(before: Any) -> None:
     numpy = sys.modules["numpy"]
-    numpy.set_printoptions(**{name: value for name, value in before[0].items() if name != "override_repr"})
-    numpy.seterr(**before[1])
-    numpy.seterrcall(before[2] if len(before) > 2 else None)
+    # What is set is in the context, which a cell may copy.
+    if before[0] != numpy.get_printoptions():
+        numpy.set_printoptions(**{name: value for name, value in before[0].items() if name != "override_repr"})
+    if before[1] != numpy.geterr():
+        numpy.seterr(**before[1])
+    call = before[2] if len(before) > 2 else None
+    if call is not numpy.geterrcall():
+        numpy.seterrcall(call)
     if len(before) > 3 and before[3] != numpy.getbufsize():
         numpy.setbufsize(before[3])
     if len(before) > 4 and before[4] is not None:

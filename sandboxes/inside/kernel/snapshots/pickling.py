@@ -5,7 +5,7 @@ import functools
 import io
 import operator
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import (
     CodeType,
     FunctionType,
@@ -14,6 +14,7 @@ from typing import Any
 
 from . import (
     identities,
+    imported_objects,
     namespaces,
     set_order,
     singletons,
@@ -21,6 +22,7 @@ from . import (
 from .functions import intern_keys
 from .generated_functions import Copy
 from .identity import WRITTEN, LoadedNans, WrittenNans
+from .imported_objects import Chosen, ImportedObject, Part
 from .manifest import Place
 from .memo_table import MemoTable
 from .module_names import find_moved
@@ -72,8 +74,13 @@ class Stream:
         numbers = {name: value for name, value in items if asks and identities.may_be_one(value)}
         if CurrentSession.asks_for_attributes:
             items = [(name, namespaces.as_variables(value, lambda: reducers.made_modules)) for name, value in items]
+        imported = imported_objects.among(item for item in items if item[0] not in numbers and self._is_new(item[1]))
+        for name, one in imported.items():
+            self._pickler.dump((name, one))
+        if imported:
+            self._take_for(imported.values())
         for item in items:
-            if item[0] not in numbers:
+            if item[0] not in numbers and item[0] not in imported:
                 self._pickler.dump(item)
         self.identities: set[int] = set()
         known = self._pickler.memo.copy() if numbers else {}
@@ -90,6 +97,21 @@ class Stream:
             if numbered:
                 self._met = len(self.table()) if self._met is None else self._met
                 self._pickler.dump(_Arrangement(identities.renumber, (numbered,)))
+
+    def _is_new(self, value: Any) -> bool:
+        return id(value) not in self._special
+
+    def _take_for(self, imported: Iterable[ImportedObject]) -> None:
+        """Let what comes later refer to what stands for objects that were imported, in their place."""
+        stand_ins: list[Chosen | Part] = []
+        for each in imported:
+            stand_ins += [each.chosen, *each.parts]
+        memo = self._pickler.memo.copy()
+        self._imported = stand_ins  # the memo knows their identities
+        for one in stand_ins:
+            if id(one.value) in memo:
+                memo[id(one.value)] = (memo[id(one)][0], one.value)
+        self._pickler.memo = memo
 
     def _fill_copies(self) -> None:
         """What copies of all variables have of these, which may lead to others."""

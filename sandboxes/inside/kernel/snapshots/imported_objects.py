@@ -1,0 +1,157 @@
+"""Objects of libraries that cells have imported by name, as `from matplotlib import colormaps`.
+
+A copy would be one that the library does not know: what is registered with it later is found by nobody. A stream has
+their content like that of any variable, and where the library's own object is as that was, it is taken instead. A dict
+that only has more, or an object with such dicts, is the library's with what it has more.
+"""
+
+import importlib
+import sys
+from collections.abc import Iterable
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+from ..fingerprints import Walk
+from .cell_sources import nodes_of
+from .classes import PLAIN, is_of_users, is_one_of
+from .library_patches import imported_names
+from .singletons import CurrentSession
+
+BY_NAME = (FunctionType, BuiltinFunctionType, ModuleType, type)
+"""What goes by its name in any case."""
+UNCHANGING = (*PLAIN, tuple, frozenset, range, slice)
+ALL = "*"
+
+
+class ImportedObject:
+    """Stands in a stream for an object that a cell has imported.
+
+    Args:
+        module: The module from which it was.
+        name: Its name there.
+        value: The object.
+        held: Identities of what other variables hold, which may be in it.
+    """
+
+    def __init__(self, module: str, name: str, value: Any, held: frozenset[int]) -> None:
+        self.chosen = Chosen(module, name, value)
+        entries = value if type(value) is dict else getattr(value, "__dict__", {})
+        self.parts = [
+            Part(self.chosen, key, one)
+            for key, one in (list(entries.items()) if type(entries) is dict else ())
+            if id(one) in held and type(key) is str and not is_one_of(type(one), UNCHANGING)
+        ]
+
+    def __reduce__(self) -> Any:
+        return first, (self.chosen, self.parts)
+
+
+class Chosen:
+    """Stands for the object itself."""
+
+    def __init__(self, module: str, name: str, value: Any) -> None:
+        self._made_of = module, name, value
+        self.value = value
+
+    def __reduce__(self) -> Any:
+        return choose, self._made_of
+
+
+class Part:
+    """Stands for an entry of it, or an attribute, which is a variable, too."""
+
+    def __init__(self, whole: Chosen, key: str, value: Any) -> None:
+        self._made_of = whole, key
+        self.value = value
+
+    def __reduce__(self) -> Any:
+        return part_of, self._made_of
+
+
+def first(chosen: Any, _parts: Any) -> Any:
+    """The object."""
+    return chosen
+
+
+def part_of(whole: Any, key: str) -> Any:
+    """An entry, or an attribute."""
+    return whole[key] if type(whole) is dict else vars(whole)[key]
+
+
+def _add(found: dict[str, set[str]], source: str) -> None:
+    if "import" in source:
+        for name, path in imported_names(nodes_of(source)).items():
+            found.setdefault(name, set()).add(path)
+
+
+def among(items: Iterable[tuple[str, Any]]) -> dict[str, ImportedObject]:
+    """What stands for variables that are objects which cells have imported, by their names."""
+    imported = CurrentSession.cells.collect(_add, dict)
+    whole = imported.get(ALL, ())
+    if not imported:
+        return {}
+    items = list(items)
+    held, found = frozenset(id(value) for _, value in items), {}
+    for name, value in items:
+        kind = type(value)
+        if (name in imported or whole) and not (is_one_of(kind, UNCHANGING) or issubclass(kind, BY_NAME)):
+            for path in (*imported.get(name, ()), *(f"{one[:-1]}{name}" for one in whole)):
+                module, _, attribute = path.rpartition(".")
+                if not is_of_users(module) and vars(sys.modules[module]).get(attribute) is value:
+                    found[name] = ImportedObject(module, attribute, value, held)
+    return found
+
+
+class _Content(Walk):
+    """What an object of a library holds; functions are what their names and their code say."""
+
+    def _of(self, value: Any, kind: type) -> bytes:
+        if kind is FunctionType:
+            code = value.__code__.co_code.hex()
+            return super()._of((value.__module__, value.__qualname__, code), tuple)
+        try:
+            return super()._of(value, kind)
+        except (RecursionError, MemoryError):
+            raise
+        except Exception:  # it cannot be pickled
+            return super()._of((kind.__module__, kind.__qualname__), tuple)
+
+
+def choose(module: str, name: str, copy: Any) -> Any:
+    """The library's own object, if it is as the copy is or lacks entries alone; else the copy."""
+    if CurrentSession.earlier_file is not None:  # what an earlier step had is nobody's
+        return copy
+    try:
+        own = vars(importlib.import_module(module))[name]
+        more = _lacking(own, copy)
+    except Exception:  # libraries' objects may answer anything
+        return copy
+    if more is None:
+        return copy
+    for lacking, entries in more:
+        lacking.update(entries)
+    return own
+
+
+def _lacking(own: Any, copy: Any) -> list[tuple[dict[Any, Any], dict[Any, Any]]] | None:
+    """Dictionaries of the library's object, and what they lack; None: it differs in something else."""
+    if type(own) is not type(copy):
+        return None
+    if type(own) is dict:
+        more = {key: value for key, value in copy.items() if key not in own}
+        same = len(copy) - len(more) == len(own) and all(_is_same(value, copy[key]) for key, value in own.items())
+        return [(own, more)] if same else None
+    if _is_same(own, copy):
+        return []
+    mine, other = getattr(own, "__dict__", {}), getattr(copy, "__dict__", {})
+    if type(mine) is not dict or not mine or mine.keys() != other.keys():
+        return None
+    different = [name for name, value in mine.items() if not _is_same(value, other[name])]
+    if not all(type(mine[name]) is type(other[name]) is dict for name in different):
+        return None
+    found = [_lacking(mine[name], other[name]) for name in different]
+    return None if None in found else [pair for pairs in found if pairs is not None for pair in pairs]
+
+
+def _is_same(own: Any, copy: Any) -> bool:
+    return _Content().digest(own) == _Content().digest(copy)
