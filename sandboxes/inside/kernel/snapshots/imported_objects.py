@@ -129,18 +129,20 @@ def choose(module: str, name: str, copy: Any) -> Any:
     if more is None:
         return copy
     for lacking, entries in more:
-        lacking.update(entries)
+        whole = {**entries, **lacking}
+        if list(lacking) != list(entries):
+            lacking.clear()
+            lacking.update({key: whole[key] for key in entries})
     return own
 
 
 def _lacking(own: Any, copy: Any) -> list[tuple[dict[Any, Any], dict[Any, Any]]] | None:
-    """Dictionaries of the library's object, and what they lack; None: it differs in something else."""
+    """Dictionaries of the library's object that may lack entries, and the copies; None: it differs in something else."""
     if type(own) is not type(copy):
         return None
     if type(own) is dict:
-        more = {key: value for key, value in copy.items() if key not in own}
-        same = len(copy) - len(more) == len(own) and all(_is_same(value, copy[key]) for key, value in own.items())
-        return [(own, more)] if same else None
+        same = all(key in copy and _is_same(value, copy[key]) for key, value in own.items())
+        return [(own, copy)] if same else None
     if _is_same(own, copy):
         return []
     mine, other = getattr(own, "__dict__", {}), getattr(copy, "__dict__", {})
