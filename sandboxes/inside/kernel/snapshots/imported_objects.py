@@ -7,7 +7,6 @@ that only has more, or an object with such dicts, is the library's with what it 
 
 import importlib
 import sys
-from collections.abc import Iterable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -84,21 +83,22 @@ def _add(found: dict[str, set[str]], source: str) -> None:
             found.setdefault(name, set()).add(path)
 
 
-def among(items: Iterable[tuple[str, Any]]) -> dict[str, ImportedObject]:
+def among(values: dict[str, Any]) -> dict[str, ImportedObject]:
     """What stands for variables that are objects which cells have imported, by their names."""
     imported = CurrentSession.cells.collect(_add, dict)
     whole = imported.get(ALL, ())
-    if not imported:
-        return {}
-    items = list(items)
-    held, found = frozenset(id(value) for _, value in items), {}
-    for name, value in items:
+    found, held = {}, frozenset[int]()
+    for name, value in values.items():
+        if name not in imported and not whole:
+            continue
         kind = type(value)
-        if (name in imported or whole) and not (is_one_of(kind, UNCHANGING) or issubclass(kind, BY_NAME)):
-            for path in (*imported.get(name, ()), *(f"{one[:-1]}{name}" for one in whole)):
-                module, _, attribute = path.rpartition(".")
-                if not is_of_users(module) and vars(sys.modules[module]).get(attribute) is value:
-                    found[name] = ImportedObject(module, attribute, value, held)
+        if is_one_of(kind, UNCHANGING) or issubclass(kind, BY_NAME):
+            continue
+        for path in (*imported.get(name, ()), *(f"{one[:-1]}{name}" for one in whole)):
+            module, _, attribute = path.rpartition(".")
+            if not is_of_users(module) and vars(sys.modules[module]).get(attribute) is value:
+                held = held or frozenset(map(id, values.values()))
+                found[name] = ImportedObject(module, attribute, value, held)
     return found
 
 
@@ -137,7 +137,7 @@ def choose(module: str, name: str, copy: Any) -> Any:
 
 
 def _lacking(own: Any, copy: Any) -> list[tuple[dict[Any, Any], dict[Any, Any]]] | None:
-    """Dictionaries of the library's object that may lack entries, and the copies; None: it differs in something else."""
+    """Dictionaries of the library's object that may lack entries, and the copies; None: it differs otherwise."""
     if type(own) is not type(copy):
         return None
     if type(own) is dict:

@@ -74,7 +74,7 @@ class Stream:
         numbers = {name: value for name, value in items if asks and identities.may_be_one(value)}
         if CurrentSession.asks_for_attributes:
             items = [(name, namespaces.as_variables(value, lambda: reducers.made_modules)) for name, value in items]
-        imported = imported_objects.among(item for item in items if item[0] not in numbers and self._is_new(item[1]))
+        imported = imported_objects.among({name: one for name, one in items if id(one) not in self._special})
         for name, one in imported.items():
             self._pickler.dump((name, one))
         if imported:
@@ -98,9 +98,6 @@ class Stream:
                 self._met = len(self.table()) if self._met is None else self._met
                 self._pickler.dump(_Arrangement(identities.renumber, (numbered,)))
 
-    def _is_new(self, value: Any) -> bool:
-        return id(value) not in self._special
-
     def _take_for(self, imported: Iterable[ImportedObject]) -> None:
         """Let what comes later refer to what stands for objects that were imported, in their place."""
         stand_ins: list[Chosen | Part] = []
@@ -109,7 +106,7 @@ class Stream:
         memo = self._pickler.memo.copy()
         self._imported = stand_ins  # the memo knows their identities
         for one in stand_ins:
-            if id(one.value) in memo:
+            if id(one.value) in memo and id(one.value) not in self._special:  # one may hold such
                 memo[id(one.value)] = (memo[id(one)][0], one.value)
         self._pickler.memo = memo
 
