@@ -51,7 +51,8 @@ async def test_a_session_that_was_restored_in_the_middle_ends_as_another(steps: 
     restored = await steps.take_up_at((await steps.keep()).id)
     named = {re.findall(r"\w+", one.name)[-1] for one in restored.lost}
     for part in parts[middle:]:
-        result = await steps.sandbox.run(part, number=0, timeout=100.0)
+        steps.number += 1
+        result = await steps.sandbox.run(part, number=steps.number, timeout=100.0)
         if result.status != "ok" and not part.startswith(RAISES):
             assert named, (part, result.error)
             return

@@ -61,10 +61,11 @@ SESSIONS = {
         """
         import matplotlib, numpy as np, seaborn
         from matplotlib import colormaps
+        import matplotlib as mpl; maps = mpl.colormaps; units = mpl.units.registry
         c = colormaps["viridis"]; img = c(np.arange(3)); colormaps.register(matplotlib.colors.ListedColormap(["r", "g"], name="own"))
         """,
         """
-        colormaps is matplotlib.colormaps
+        colormaps is matplotlib.colormaps, maps is colormaps, units is matplotlib.units.registry
         colormaps.register(matplotlib.colors.ListedColormap(["r", "g"], name="mine")); import matplotlib.pyplot as plt ;; plt.get_cmap("mine").name, plt.get_cmap("own").name, colormaps["own"].N
         """,
     ),

@@ -1,24 +1,26 @@
-"""Objects of libraries that cells have imported by name, as `from matplotlib import colormaps`.
+"""Objects of libraries that cells have imported, as `from matplotlib import colormaps` or `maps = mpl.colormaps`.
 
 A copy would be one that the library does not know: what is registered with it later is found by nobody. A stream has
 their content like that of any variable, and where the library's own object is as that was, it is taken instead. A dict
 that only has more, or an object with such dicts, is the library's with what it has more.
 """
 
+import ast
 import importlib
 import sys
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, ModuleType
 from typing import Any
 
 from ..fingerprints import Walk
 from .cell_sources import nodes_of
 from .classes import PLAIN, is_of_users, is_one_of
-from .library_patches import imported_names
+from .library_patches import imported_names, path_of
 from .singletons import CurrentSession
 
 BY_NAME = (FunctionType, BuiltinFunctionType, ModuleType, type)
 """What goes by its name in any case."""
 UNCHANGING = (*PLAIN, tuple, frozenset, range, slice)
+CONTAINERS = (dict, list, set)
 ALL = "*"
 
 
@@ -34,15 +36,26 @@ class ImportedObject:
 
     def __init__(self, module: str, name: str, value: Any, held: frozenset[int]) -> None:
         self.chosen = Chosen(module, name, value)
-        entries = value if type(value) is dict else getattr(value, "__dict__", {})
         self.parts = [
             Part(self.chosen, key, one)
-            for key, one in (list(entries.items()) if type(entries) is dict else ())
+            for key, one in list(_entries_of(value).items())
             if id(one) in held and type(key) is str and not is_one_of(type(one), UNCHANGING)
         ]
 
     def __reduce__(self) -> Any:
         return first, (self.chosen, self.parts)
+
+
+def _entries_of(value: Any) -> dict[Any, Any]:
+    """What is in a dict, or the attributes of an object that answers for itself alone."""
+    kind = type(value)
+    if kind is dict:
+        found: dict[Any, Any] = value
+        return found
+    ways = [vars(one)["__dict__"] for one in kind.__mro__ if "__dict__" in vars(one)]
+    if len(ways) != 1 or type(ways[0]) is not GetSetDescriptorType:  # a proxy has another
+        return {}
+    return object.__getattribute__(value, "__dict__") or {}
 
 
 class Chosen:
@@ -78,13 +91,28 @@ def part_of(whole: Any, key: str) -> Any:
 
 
 def _add(found: dict[str, set[str]], source: str) -> None:
-    if "import" in source:
-        for name, path in imported_names(nodes_of(source)).items():
-            found.setdefault(name, set()).add(path)
+    nodes = nodes_of(source)
+    for name, path in imported_names(nodes).items():
+        found.setdefault(name, set()).add(path)
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute) and (path := path_of(node.value)):
+            for one in node.targets:
+                if isinstance(one, ast.Name):
+                    found.setdefault(one.id, set()).add(path)
+
+
+def _module_of(path: str) -> ModuleType | None:
+    """The library's module that a path of a cell leads to: by its name, or by that of a variable."""
+    named, _, rest = path.partition(".")
+    value = CurrentSession.main.__dict__.get(named)
+    if path not in sys.modules and type(value) is ModuleType:
+        path = f"{value.__name__}.{rest}" if rest else value.__name__
+    known = sys.modules.get(path)
+    return known if type(known) is ModuleType and not is_of_users(known.__name__) else None
 
 
 def among(values: dict[str, Any]) -> dict[str, ImportedObject]:
-    """What stands for variables that are objects which cells have imported, by their names."""
+    """What stands for variables that are objects which cells have imported, by their names; containers come last."""
     imported = CurrentSession.cells.collect(_add, dict)
     whole = imported.get(ALL, ())
     found, held = {}, frozenset[int]()
@@ -95,11 +123,12 @@ def among(values: dict[str, Any]) -> dict[str, ImportedObject]:
         if is_one_of(kind, UNCHANGING) or issubclass(kind, BY_NAME):
             continue
         for path in (*imported.get(name, ()), *(f"{one[:-1]}{name}" for one in whole)):
-            module, _, attribute = path.rpartition(".")
-            if not is_of_users(module) and vars(sys.modules[module]).get(attribute) is value:
+            place, _, attribute = path.rpartition(".")
+            module = _module_of(place)
+            if module is not None and vars(module).get(attribute) is value:
                 held = held or frozenset(map(id, values.values()))
-                found[name] = ImportedObject(module, attribute, value, held)
-    return found
+                found[name] = ImportedObject(module.__name__, attribute, value, held)
+    return dict(sorted(found.items(), key=lambda item: is_one_of(type(values[item[0]]), CONTAINERS)))
 
 
 class _Content(Walk):
@@ -123,6 +152,8 @@ def choose(module: str, name: str, copy: Any) -> Any:
         return copy
     try:
         own = vars(importlib.import_module(module))[name]
+        if own is copy:
+            return own
         more = _lacking(own, copy)
     except Exception:  # libraries' objects may answer anything
         return copy
@@ -145,8 +176,8 @@ def _lacking(own: Any, copy: Any) -> list[tuple[dict[Any, Any], dict[Any, Any]]]
         return [(own, copy)] if same else None
     if _is_same(own, copy):
         return []
-    mine, other = getattr(own, "__dict__", {}), getattr(copy, "__dict__", {})
-    if type(mine) is not dict or not mine or mine.keys() != other.keys():
+    mine, other = _entries_of(own), _entries_of(copy)
+    if not mine or mine.keys() != other.keys():
         return None
     different = [name for name, value in mine.items() if not _is_same(value, other[name])]
     if not all(type(mine[name]) is type(other[name]) is dict for name in different):

@@ -5,7 +5,7 @@ import functools
 import io
 import operator
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from types import (
     CodeType,
     FunctionType,
@@ -22,7 +22,7 @@ from . import (
 from .functions import intern_keys
 from .generated_functions import Copy
 from .identity import WRITTEN, LoadedNans, WrittenNans
-from .imported_objects import Chosen, ImportedObject, Part
+from .imported_objects import Chosen, Part
 from .manifest import Place
 from .memo_table import MemoTable
 from .module_names import find_moved
@@ -75,10 +75,10 @@ class Stream:
         if CurrentSession.asks_for_attributes:
             items = [(name, namespaces.as_variables(value, lambda: reducers.made_modules)) for name, value in items]
         imported = imported_objects.among({name: one for name, one in items if id(one) not in self._special})
+        self._imported: list[Chosen | Part] = []
         for name, one in imported.items():
             self._pickler.dump((name, one))
-        if imported:
-            self._take_for(imported.values())
+            self._refer_to([one.chosen, *one.parts])
         for item in items:
             if item[0] not in numbers and item[0] not in imported:
                 self._pickler.dump(item)
@@ -98,17 +98,14 @@ class Stream:
                 self._met = len(self.table()) if self._met is None else self._met
                 self._pickler.dump(_Arrangement(identities.renumber, (numbered,)))
 
-    def _take_for(self, imported: Iterable[ImportedObject]) -> None:
+    def _refer_to(self, stand_ins: list[Chosen | Part]) -> None:
         """Let what comes later refer to what stands for objects that were imported, in their place."""
-        stand_ins: list[Chosen | Part] = []
-        for each in imported:
-            stand_ins += [each.chosen, *each.parts]
         memo = self._pickler.memo.copy()
-        self._imported = stand_ins  # the memo knows their identities
         for one in stand_ins:
             if id(one.value) in memo and id(one.value) not in self._special:  # one may hold such
                 memo[id(one.value)] = (memo[id(one)][0], one.value)
         self._pickler.memo = memo
+        self._imported += stand_ins  # the memo knows their identities
 
     def _fill_copies(self) -> None:
         """What copies of all variables have of these, which may lead to others."""
