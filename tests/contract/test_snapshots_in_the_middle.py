@@ -16,8 +16,19 @@ DIFFERENT = {
     "several handles of one file": "what a file has read ahead is read again",
     "patches of libraries in loops and by hand": "a function of the session's sets what it is given in a library",
     "async programs between two runs": "a copy of the context has the variable of decimal, too",
+    "notebook: errors that are kept and looked at": "frames of tracebacks have no variables",
+    "exceptions kept with tracebacks, causes, notes and groups": "the same",
+    "sentinels, interned names and singletons that code compares by identity": "equal texts and numbers are others",
+    "names of arguments in a partial, ends of lines that were met, a part of a buffer": "a file over which a loop goes",
+    "context variables, decimal contexts and error states of numpy": "as with async programs",
+    "codecs, dialects that are gone, contexts of decimals, offsets that are shared, no bytecode": "the same",
 }
 """Why some answers are others."""
+WHOLE = {
+    "temporary files, spooled buffers and the working directory": "each cell begins in the workspace",
+    "notebook: a film, sliders and a page of figures": "the end of a cell closes its figures",
+}
+"""Why some cells are not split."""
 
 
 def statements(cell: str) -> list[str]:
@@ -40,7 +51,7 @@ def statements(cell: str) -> list[str]:
 @pytest.mark.parametrize("steps", ["local"], indirect=True)
 async def test_a_session_that_was_restored_in_the_middle_ends_as_another(steps: Steps, name: str) -> None:
     hard = SESSIONS[name]
-    parts = [part for cell in hard.cells for part in statements(cell)]
+    parts = [part for cell in hard.cells for part in (statements(cell) if name not in WHOLE else [cell])]
     for part in parts:
         await steps.run(part, fails=part.startswith(RAISES))
     alive = await answers(steps, hard.probes)
