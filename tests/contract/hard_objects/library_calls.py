@@ -415,6 +415,10 @@ SESSIONS = {
         collected, watching = [], []
         def called(phase, info): collected.extend([phase] * len(watching))
         gc.callbacks.append(weakref.proxy(called))
+        class Counted:
+            def __init__(self): self.seen = []
+            def __call__(self, phase, info): self.seen.extend([phase] * len(watching))
+        counted = Counted(); gc.callbacks.append(weakref.proxy(counted))
         space = {}
         exec("class request:\\n    def get(self): return 5", space)
         one = space["request"]()
@@ -422,6 +426,7 @@ SESSIONS = {
         """
         yaml.safe_load("!stack a"), yaml.safe_load("!con b")
         watching.append(1); gc.collect(); watching.clear() ;; collected
+        watching.append(1); gc.collect(); watching.clear() ;; counted.seen
         one.get(), type(one) is space["request"], space["request"]().get()
         """,
     ),

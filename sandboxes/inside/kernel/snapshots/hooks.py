@@ -11,7 +11,8 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
-from .classes import is_users
+from . import references
+from .classes import is_one_of, is_users
 from .registers import is_of_cell, without_those_of_cells
 from .singletons import CurrentSession
 from .views import set_finalizer
@@ -88,9 +89,10 @@ def _set_faults(_before: bool) -> None:
 
 def _is_hook(value: Any) -> bool:
     """Whether something that is called is a cell's."""
-    if isinstance(value, MethodType):
-        return _is_hook(value.__func__)
-    return is_of_cell(value) if isinstance(value, FunctionType) else is_users(type(value))
+    kind = type(value)
+    if is_one_of(kind, (MethodType, FunctionType, *references.PROXIES)):
+        return is_of_cell(value)
+    return is_users(kind)
 
 
 def _callbacks() -> Any:
