@@ -130,7 +130,10 @@ SESSIONS = {
         pool.submit(len, "abc").result(), list(pool.map(abs, [-1, 2]))
         fut.result().append(2) ;; fut.result(), fut.add_done_callback(lambda f: cbs.append("late")), cbs
         """,
-        named="pool worker",
+        named="pool wait worker",
+        known="""
+        fut.result().append(2) ;; fut.result(), fut.add_done_callback(lambda f: cbs.append("late")), cbs
+        """,
     ),
     "an event-driven entity system with a plug-in registry and undo and redo": session(
         """

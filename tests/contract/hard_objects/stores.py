@@ -119,17 +119,16 @@ SESSIONS = {
             made.create_function("tripled", narg=-1, func=lambda *x: sum(x) * factor)
             made.create_aggregate("spread", 1, Spread); made.create_aggregate("spread", 2, Spread)
             made.create_function("half", 1, Tools.half); made.create_function("root", 1, math.sqrt); made.create_function("upper", 1, len)
+            made.create_function("low", 1, str.lower)
             return made
-        con = connect(); other = sqlite3.connect("kept.db"); other.create_function("half", 1, Tools.half)
+        con = connect(); other = sqlite3.connect("kept.db"); other.create_function("root", 1, math.sqrt)
         con.create_window_function("total", 1, Total)
         con.create_collation("by_length", lambda a, b: (len(a) > len(b)) - (len(a) < len(b)))
-        for name, function in (("one", abs), ("two", math.floor)): con.create_function(name, 1, function)
         con.executescript("create table t(a text, n int); insert into t values (' Bb ', 1), ('a', 2), ('ccc', 4);")
         # %%
         def allow(action, first, second, database, trigger):
             heard.append(("asked", action)); return sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_DROP_TABLE else sqlite3.SQLITE_OK
-        ticks = []; other.execute("create table big(n)"); other.executemany("insert into big values (?)", [(n,) for n in range(500)]); other.commit()
-        con.set_authorizer(allow); con.set_trace_callback(heard.append); other.set_progress_handler(lambda: ticks.append(1), 50)
+        con.set_authorizer(allow); con.set_trace_callback(heard.append)
         def later(x): return "first"
         con.create_function("later", 1, later)
         # %%
@@ -143,19 +142,74 @@ SESSIONS = {
         con.execute("select a from t where a regexp 'b|c'").fetchall(), con.execute("select tripled(1, 2), tripled(n) from t").fetchall()
         factor = 5 ;; con.execute("select tripled(1)").fetchone()
         con.execute("select spread(n), spread(n, 2) from t").fetchone(), Spread.made
-        con.execute("select half(n), root(n), upper(a) from t").fetchall()
+        con.execute("select root(n), upper(a), low(a) from t").fetchall(), other.execute("select root(4)").fetchone()
         con.execute("select total(n) over (order by n rows 1 preceding) from t").fetchall()
         con.execute("select a from t order by a collate by_length").fetchall()
         con.execute("drop table t")
         heard[-1], len(heard)
-        ticks.clear(); n = other.execute("select count(*) from big, big b").fetchone() ;; n, len(ticks) > 100, other.execute("select half(3)").fetchone()
         con.execute("select flags & 2048 from pragma_function_list where name = 'regexp'").fetchall()
         con.set_authorizer(None); con.set_trace_callback(None); n = len(heard); con.execute("drop table t") ;; len(heard) - n
-        con.execute("select scaled(2)").fetchone(); con.execute("select one(-1), two(1.5)").fetchone()
+        con.execute("select scaled(2)").fetchone(); con.execute("select half(1)").fetchone()
         con.execute("select later(1)").fetchone()
         twice.execute("select same(2)").fetchone(), more.execute("select same(2)").fetchone()
         """,
-        named="scaled one two later same",
+        named="scaled half later same",
+    ),
+    "functions of sqlite of which the code does not tell": session(
+        """
+        import sqlite3
+        def a(x): return x * 2
+        def b(x): return x * 100
+        c1, c2, c3, c4, c5, c6 = (sqlite3.connect(":memory:") for _ in range(6))
+        for con, fn in [(c1, a), (c2, b)]: con.create_function("looped", 1, fn)
+        k = 1000
+        [c.create_function("listed", 1, lambda x: x * k) for c, k in [(c3, 2)]]
+        def never(con): con.create_function("never", 1, a)
+        def setup(k):
+            global cur
+            cur = lambda x: x * k
+        setup(2); c4.create_function("set", 1, cur); setup(5)
+        # %%
+        made = c5; fn = [a, b][len(str(made)) % 1]; made.create_function("again", 1, fn)
+        # %%
+        made = c6; fn = b; made.create_function("again", 1, fn)
+        """,
+        """
+        c1.execute("select looped(3)").fetchone(), c2.execute("select looped(3)").fetchone()
+        c3.execute("select listed(5)").fetchone()
+        c4.execute("select set(5)").fetchone()
+        c5.execute("select again(5)").fetchone(), c6.execute("select again(5)").fetchone()
+        """,
+        named="looped listed set again",
+    ),
+    "functions of sqlite where a name is not written": session(
+        """
+        import sqlite3, tempfile
+        one, other = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
+        one.create_function("norm", 1, str.lower)
+        for name, function in {"norm": str.upper}.items(): one.create_function(name, 1, function)
+        log = tempfile.NamedTemporaryFile("w+"); other.execute("create table t (x)"); other.execute("insert into t values (4)"); other.commit()
+        other.set_trace_callback(log.write)
+        ticks = []; one.set_progress_handler(lambda: ticks.append(1) and 0, 100000)
+        """,
+        """
+        one.execute("select norm('Ab')").fetchone()
+        other.execute("select x from t").fetchone()
+        """,
+        named="norm callbacks log",
+    ),
+    "a query of sqlite that goes on in a thread, with who listens": session(
+        """
+        import sqlite3, threading, time
+        con = sqlite3.connect(":memory:", check_same_thread=False); ended = []
+        con.set_progress_handler(lambda: 0, 1000); con.set_trace_callback(str.upper)
+        query = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000000) select sum(i) from n"
+        threading.Thread(target=lambda: ended.append(con.execute(query).fetchall()), daemon=True).start(); time.sleep(0.2)
+        """,
+        """
+        1 + 1
+        """,
+        named="callbacks con",
     ),
     "files outside of the workspace": session(
         """

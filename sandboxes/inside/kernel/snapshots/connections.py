@@ -12,7 +12,7 @@ from typing import Any
 
 from .singletons import CurrentSession, found, portable_path
 from .sqlite_content import content_of
-from .sqlite_functions import ADDED, DETERMINISTIC, PROGRESS, Call, call_again, silenced, written_in_cells
+from .sqlite_functions import ADDED, DETERMINISTIC, Call, call_again, silenced, written_in_cells
 
 PRAGMAS = (
     "foreign_keys", "recursive_triggers", "busy_timeout", "cache_size", "temp_store", "synchronous", "read_uncommitted",
@@ -74,24 +74,30 @@ def _taught(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]]
     calls, lost = list[Call](), set[tuple[str, str]]()
     if not (functions or collations or callbacks):
         return ()
-    written = written_in_cells()
+    written, kind = written_in_cells(), type(connection)
+    is_asked = kind in pickler.reducers.asked  # what it was taught cannot be kept with it
+    if not is_asked:
+        pickler.reducers.not_asked.add(kind)
     for name, count, flags in sorted(functions):
-        if (found := written.find(name, count)) is None:
+        if is_asked or (found := written.find(name, count)) is None:
             lost |= {(name, "function")} if name not in OF_A_PRAGMA else set()
         else:
             options = {"deterministic": True} if flags & DETERMINISTIC and found[0] == "create_function" else {}
             calls.append((found[0], (name, count, found[1]), options))
     for name in sorted(collations):
-        if (found := written.find(name, None)) is None:
+        if is_asked or (found := written.find(name, None)) is None:
             lost.add((name, "collation"))
         else:
             calls.append((found[0], (name, found[1]), {}))
-    calls += [(method, given, {}) for method, given in callbacks.items() if given]
-    if callbacks.get(PROGRESS) == ():
-        lost.add(("progress handler", "function"))
-    for name, kind in sorted(lost):
-        how = PROGRESS if name == "progress handler" else f"create_{kind}"
-        pickler.reducers.name(f"sqlite's {name}", kind, f"it was added to a sqlite connection; call {how} again")
+    for method, given in callbacks.items():
+        if is_asked or not given:
+            why = "a sqlite connection does not tell which callbacks it has, or one cannot be kept; set them again"
+            pickler.reducers.name("sqlite's callbacks", "functions", why)
+        else:
+            calls.append((method, given, {}))
+    for name, what in sorted(lost):
+        why = f"it was added to a sqlite connection; call create_{what} again"
+        pickler.reducers.name(f"sqlite's {name}", what, why)
     return tuple(calls)
 
 
@@ -183,9 +189,19 @@ def _keeps_from_writing(connection: Any, other: Any) -> bool:
 
 
 def _has_open_blob(connection: Any) -> bool:
-    kind: Any = getattr(sys.modules["sqlite3"], "Blob", None)
     lists = [one for one in gc.get_referents(connection) if type(one) is list]
-    return any(type(ref) is weakref.ref and type(ref()) is kind for one in lists for ref in one)
+    return any(_is_open_blob(ref()) for one in lists for ref in one if type(ref) is weakref.ref)
+
+
+def _is_open_blob(value: Any) -> bool:
+    kind: Any = getattr(sys.modules["sqlite3"], "Blob", None)
+    if kind is None or type(value) is not kind:
+        return False
+    try:
+        kind.tell(value)
+    except sys.modules["sqlite3"].ProgrammingError:  # it is closed
+        return False
+    return True
 
 
 def _is_read_only(connection: Any, path: str) -> bool:

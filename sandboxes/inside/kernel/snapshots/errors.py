@@ -83,7 +83,9 @@ def _given(error: Any, built_in: Any, made_of: tuple[Any, ...] | None) -> dict[s
         ValueError: the same.
     """
     members = _members(built_in)
-    twin = make_error(built_in, made_of) if members else None
+    if not members:
+        return {}
+    twin = make_error(built_in, made_of)
     found = {name: (_read(member, error), _read(member, twin)) for name, member in members.items()}
     return {name: mine for name, (mine, usual) in found.items() if mine is not UNSET and not _is_same(mine, usual)}
 

@@ -1,4 +1,4 @@
-"""Functions that a library has generated with a copy of all variables for their globals, as attrs does for each class.
+"""Functions that attrs has generated for a class, with a copy of all variables for their globals.
 
 Through the copy, a class leads to whatever variables held when it was made: lists that by now have its own objects in
 them. Loaded with its methods, these would be made, and hashed, by a class that has no methods yet. So what a copy has
@@ -8,11 +8,10 @@ of the variables comes behind all else in its stream. What its functions name co
 from types import FunctionType
 from typing import Any
 
-from .cell_sources import CELL
 from .singletons import CurrentSession
 
-GENERATED, TYPED = "<", ("<string>", "<stdin>", CELL)
-"""How the names of files begin that there are not, and of those the ones whose code somebody has written."""
+GENERATED = "<attrs generated"
+"""How the names of files begin that attrs says its code is in."""
 
 
 class Copy:
@@ -44,9 +43,9 @@ class Copy:
 
 
 def copy_for(pickler: Any, function: FunctionType) -> Copy | None:
-    """What stands for the globals of a function that a library has generated so; None: they are no copy."""
-    space, file = function.__globals__, function.__code__.co_filename
-    if not file.startswith(GENERATED) or file.startswith(TYPED) or space.get("__name__") != "__main__":
+    """What stands for the globals of a function of attrs; None: it is another's, or a variable has them."""
+    space = function.__globals__
+    if not function.__code__.co_filename.startswith(GENERATED) or id(space) in pickler.reducers.variables:
         return None
     copies = pickler.reducers.copies
     copy: Copy = copies.get(id(space)) or copies.setdefault(id(space), Copy(space))

@@ -68,6 +68,8 @@ def reducer_of(kind: Any) -> Reduce | None:
     generated = not registered and any(not _is_written(kind, name) and _home(kind, name) is kind for name in says)
     if generated and vars(kind).keys().isdisjoint(GENERATED):
         return None  # the library knows what it does
+    if generated and _keeps_all(kind):
+        return _reduce_as_generated  # which takes less time
     if kind.__module__ != "__main__" and (registered or not says.isdisjoint(TAKING_APART)):
         return None  # it may say the name by which its module has it
     runs = _of_cell(kind, RUNNING)
@@ -91,6 +93,16 @@ def reducer_of(kind: Any) -> Reduce | None:
         return None
     way = _Way(base, slots, "__hash__" in runs, bool(says) or registered, needed)
     return way.reduce if needed or needed_for_some or slots or not kind.__dictoffset__ else way.reduce_hashed
+
+
+def _keeps_all(kind: type) -> bool:
+    """Whether what a library has generated keeps all that an object of a class holds: it has nothing but fields."""
+    fields = {*(one.name for one in vars(kind).get(GENERATED[0], ())), *vars(kind).get(GENERATED[1], ()), CACHED_HASH}
+    return not kind.__dictoffset__ and all(name in fields for _, name in slots_of(kind))
+
+
+def _reduce_as_generated(_pickler: Any, _value: Any) -> Any:
+    return NotImplemented
 
 
 def reducer_of_held(kind: Any) -> Reduce | None:

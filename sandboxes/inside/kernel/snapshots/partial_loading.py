@@ -25,6 +25,10 @@ MOST = 5_000_000
 """Objects that are looked at for one variable; a larger one is given up."""
 
 
+FILLING = ("set", "fill")
+"""In the names of what fills its first argument."""
+
+
 class BrokenPlaceholder:
     """A placeholder for an object that could not be created. All its methods do nothing."""
 
@@ -61,8 +65,9 @@ def _load(unpickler: "_PartialUnpickler", names: list[str]) -> tuple[dict[str, A
                     CurrentSession.main.__dict__[name] = value
             else:
                 reasons[name] = reason
-        with contextlib.suppress(Exception):  # sets whose order is put right; there may be none
-            unpickler.load()
+        with contextlib.suppress(Exception):  # what puts things in order behind them, until the end
+            while True:
+                unpickler.load()
     except Exception as error:  # a stand-in at a place where nothing can go on
         reasons |= {name: reason_of(error) for name in names if name not in found and name not in reasons}
     return found, reasons
@@ -102,7 +107,7 @@ class _PartialUnpickler(SLOW):  # type: ignore[misc]
                     return part
             return function(*arguments, **options)
         except (Exception, SystemExit) as error:
-            if "set" in getattr(function, "__name__", "") and arguments:  # it fills its first argument
+            if arguments and any(word in getattr(function, "__name__", "") for word in FILLING):
                 self.incomplete[id(arguments[0])] = (arguments[0], reason_of(error))
             return BrokenPlaceholder(reason_of(error))
 

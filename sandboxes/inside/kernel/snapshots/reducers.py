@@ -348,6 +348,8 @@ class Reducers:
         """Connections of duckdb that cannot be kept, by identity, and why: others that hold them need not ask again."""
         self.copies: dict[int, generated_functions.Copy] = {}
         """What stands for copies of all variables, by their identities; the same in all streams, which so are one."""
+        self.matches: dict[tuple[int, ...], refusing.Matches] = {}
+        """The first matches in texts, by what they are matches of."""
         self.begun: set[int] = set()
         """Identities of objects that `instances` has begun to take apart for the present stream."""
         self.free: dict[type, bool] = {}

@@ -6,6 +6,7 @@ import datetime
 import gc
 import io
 import itertools
+import operator
 import os
 import re
 import sys
@@ -30,15 +31,12 @@ def reduce_printer(pickler: Any, logger: Any) -> Any:
 
 def reduce_queue(_pickler: Any, queue: Any) -> Any:
     """A `SimpleQueue` with what is in it, which is looked at and not taken out."""
-    return type(queue), (), _items_of(queue), None, None, fill_queue
-
-
-def _items_of(queue: Any) -> list[Any]:
     held, count = gc.get_referents(queue), queue.qsize()
     if sys.version_info >= (3, 13):
-        return held[:count]
-    items: list[Any] = held[0]  # of which the beginning has been taken out
-    return items[len(items) - count :]
+        items = held[:count]
+    else:  # one list, of which the beginning has been taken out
+        items = held[0][len(held[0]) - count :]
+    return type(queue), (), items, None, None, fill_queue
 
 
 def fill_queue(queue: Any, items: Any) -> None:
@@ -235,14 +233,40 @@ def reduce_match(pickler: Any, match: Any) -> Any:
         again = getattr(match.re, how)(*arguments[1:])
         if again is not None and again.regs == match.regs:
             return make_match, (how, *arguments)
-    for number, again in enumerate(itertools.islice(match.re.finditer(*arguments[1:]), MOST_MATCHES)):
-        if again.regs == match.regs:
-            return find_match, (number, *arguments)
+    if len(match.string) <= MOST_TEXT:
+        matches = Matches.of(pickler, match)
+        for number, again in enumerate(matches.found):
+            if again.regs == match.regs:
+                return operator.getitem, (matches, number)
     raise PicklingError("a match out of many, which cannot be found again by itself")
 
 
-MOST_MATCHES = 200
-"""Among so many of the same text a match is looked for."""
+MOST_TEXT, MOST_MATCHES = 1_000_000, 200
+"""Characters of a text in which a match is looked for, and among how many."""
+
+
+class Matches:
+    """Stands in a stream for the first matches in a text, which are found once for all of them."""
+
+    def __init__(self, arguments: tuple[Any, ...]) -> None:
+        self._arguments = arguments
+        self.found = find_matches(*arguments)
+
+    @classmethod
+    def of(cls, pickler: Any, match: Any) -> "Matches":
+        """Those in the text of a match."""
+        arguments = (match.re, match.string, match.pos, match.endpos)
+        key = id(match.re), id(match.string), *arguments[2:]
+        known: Matches = pickler.reducers.matches.get(key) or pickler.reducers.matches.setdefault(key, cls(arguments))
+        return known
+
+    def __reduce__(self) -> Any:
+        return find_matches, self._arguments
+
+
+def find_matches(pattern: Any, *arguments: Any) -> list[Any]:
+    """The first matches in a text."""
+    return list(itertools.islice(pattern.finditer(*arguments), MOST_MATCHES))
 
 
 def make_match(how: str, pattern: Any, *arguments: Any) -> Any:
@@ -250,14 +274,9 @@ def make_match(how: str, pattern: Any, *arguments: Any) -> Any:
     return getattr(pattern, how)(*arguments)
 
 
-def find_match(number: int, pattern: Any, *arguments: Any) -> Any:
-    """The match, found again among all in its text."""
-    return next(itertools.islice(pattern.finditer(*arguments), number, None))
-
-
 def reduce_scanner(_pickler: Any, scanner: Any) -> Any:
     """A `re.Scanner`, whose pattern is none of a text."""
-    own = {name: value for name, value in vars(scanner).items() if name != SCANNER}
+    own = {name: value for name, value in vars(scanner).items() if name not in (SCANNER, "match")}  # the last one
     return make_scanner, (type(scanner), vars(scanner)[SCANNER].flags), own, None, None, fill_scanner
 
 
@@ -279,24 +298,17 @@ def fill_scanner(scanner: Any, own: dict[str, Any]) -> None:
 
 
 def reduce_future(_pickler: Any, future: Any) -> Any:
-    """A future that is done, or that no executor has; any other is one's."""
-    if vars(future).get("_state") not in DONE and _is_of_executor(future):
+    """A future that is done, or that nobody works for, as nothing goes on beside; any other is an executor's."""
+    if vars(future).get("_state") not in DONE and len(sys._current_frames()) > 1:
         raise PicklingError("a future of an executor")
+    if instances.slots_of(type(future)):
+        raise PicklingError("a future with slots")
     own = {name: value for name, value in vars(future).items() if name not in OF_THREADS}
     return make_future, (type(future),), own, None, None, fill_future
 
 
 DONE = ("FINISHED", "CANCELLED", "CANCELLED_AND_NOTIFIED")
 OF_THREADS = ("_condition", "_waiters")
-
-
-def _is_of_executor(future: Any) -> bool:
-    """Whether an executor runs what is to answer, or will."""
-    queues = getattr(sys.modules.get(f"{FUTURES}.thread"), "_threads_queues", {})
-    managers = getattr(sys.modules.get(f"{FUTURES}.process"), "_threads_wakeups", {})
-    if managers or (queues and vars(future).get("_state") == "RUNNING"):
-        return True
-    return any(getattr(item, "future", None) is future for queue in set(queues.values()) for item in _items_of(queue))
 
 
 FUTURES = "concurrent.futures"

@@ -1,8 +1,9 @@
 """What cells have taught sqlite connections: functions, collations and callbacks.
 
 A connection says which functions and collations it has been given, and nothing gives their callables away. So those are
-looked for in the code of the cells, where a call names one that can only be this: a variable that no other cell has
-bound, or a lambda. Callbacks are told by the garbage collector, to which a connection shows them.
+looked for in the code of the cells, where a call names one that can only be this: a function or a class that stands at
+the top of a cell and is bound nowhere else, one of a library, or a lambda. Where any call has a name that is not
+written there, nobody can say what it gave. Callbacks are told by the garbage collector, to which connections show them.
 """
 
 import ast
@@ -11,21 +12,29 @@ import gc
 import itertools
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
 from typing import Any, NamedTuple
 
 from .cell_sources import nodes_of
+from .classes import is_of_users
 from .singletons import CurrentSession
 
 Call = tuple[str, tuple[Any, ...], dict[str, Any]]
 """A method of a connection, and what it is given."""
 FUNCTIONS = {"create_function": "func", "create_aggregate": "aggregate_class", "create_window_function": ""}
 """Methods, and the keyword for what they are given."""
-COLLATION, PROGRESS = "create_collation", "set_progress_handler"
-WRITTEN = re.compile(r"\b(?:create_(?:function|aggregate|window_function|collation)|set_progress_handler)\b")
+COLLATION = "create_collation"
+METHODS = (*FUNCTIONS, COLLATION)
+WRITTEN = re.compile(r"create_(?:function|aggregate|window_function|collation)")
 DETERMINISTIC = 0x800
 """The flag of such a function in sqlite's list."""
 ADDED = "select name, narg, flags from pragma_function_list where builtin = 0"
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp,
+          ast.GeneratorExp)  # fmt: skip
+DEFINITIONS = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+CALLED = (FunctionType, BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, type)
 
 
 class Written(NamedTuple):
@@ -43,80 +52,98 @@ class Additions:
 
     def __init__(self) -> None:
         self.calls: dict[tuple[str, int | None], set[Written]] = {}
-        """By the name of a function and the number of its arguments, or of a collation; of a handler by neither."""
-        self.numbers: set[int | None] = set()
-        """After how many instructions handlers of progress are called; None: that is not written."""
-        self.bound: dict[str, set[tuple[str, int, int]]] = {}
-        """Where a name is bound, or an attribute after a dot: the code of the cell, and the place in it."""
+        """By the name of a function and the number of its arguments, or of a collation."""
+        self.is_told = True
+        """Whether all calls say what they name."""
+        self.bound: Counter[str] = Counter()
+        """How often a name is bound, counted by the cells that ran."""
+        self.defined: dict[str, list[str]] = {}
+        """The definitions of a name that stand at the top of cells."""
 
     def add(self, source: str) -> None:
         """Add those in the code of a cell."""
         for node in nodes_of(source):
-            for name in _bound_by(node):
-                self.bound.setdefault(name, set()).add((source, node.lineno, node.col_offset))  # type: ignore[attr-defined]
+            self.bound.update(_bound_by(node))
+        for node in nodes_of(source)[:1]:
+            for one in getattr(node, "body", ()):
+                if isinstance(one, DEFINITIONS):
+                    for name in (name for part in (one, *getattr(one, "names", ())) for name in _bound_by(part)):
+                        self.defined.setdefault(name, []).append(_lasting(one))
         if WRITTEN.search(source) is not None:
             with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
                 self._find(ast.parse(source), frozenset())
 
     def _find(self, node: ast.AST, own: frozenset[str]) -> None:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+        if isinstance(node, SCOPES):
             own = own | {name for one in ast.walk(node) for name in _bound_by(one)}
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
             self._note(node.func.attr, node, own)
-        for one in ast.iter_child_nodes(node):
+            parts: Iterator[ast.AST] = iter([node.func.value, *node.args, *(one.value for one in node.keywords)])
+        else:
+            # By another name, or one that is computed, it may be called with anything.
+            texts = (getattr(node, "attr", None), getattr(node, "value", None))
+            self.is_told = self.is_told and not any(type(one) is str and one in METHODS for one in texts)
+            parts = ast.iter_child_nodes(node)
+        for one in parts:
             self._find(one, own)
 
     def _note(self, method: str, call: ast.Call, own: frozenset[str]) -> None:
         given = dict(enumerate(call.args)) | {one.arg: one.value for one in call.keywords}
-        if method in FUNCTIONS:
-            name, what = given.get(0), given.get(2, given.get(FUNCTIONS[method]))
-            number = _literal(given.get(1, given.get("narg", given.get("n_arg"))))
-            if type(number) is not int:
-                return
-        elif method == COLLATION:
-            name, number, what = given.get(0), None, given.get(1)
-        elif method == PROGRESS:
-            number = _literal(given.get(1, given.get("n")))
-            self.numbers.add(number if type(number) is int else None)
-            return
+        called = _literal(given.get(0, given.get("name")))
+        if method == COLLATION:
+            number, what = None, given.get(1)
         else:
-            return
-        called = _literal(name if name is not None else given.get("name"))
-        if type(called) is str and what is not None:
+            number, what = _literal(given.get(1, given.get("narg", given.get("n_arg")))), given.get(2)
+            what = given.get(FUNCTIONS[method]) if what is None else what
+        if type(called) is str and what is not None and (method == COLLATION or type(number) is int):
             written = Written(method, ast.unparse(what), own)
             self.calls.setdefault((called.lower(), number), set()).add(written)
-
-    @property
-    def number(self) -> int | None:
-        """After how many instructions each handler of progress is called, if that can be told."""
-        return next(iter(self.numbers)) if len(self.numbers) == 1 else None
+        else:
+            self.is_told = False
 
     def find(self, name: str, count: int | None) -> tuple[str, Any] | None:
         """The method that was called for a name, and what it was given; None: that cannot be told."""
         calls = self.calls.get((name.lower(), count), set())
-        found = [self._resolve(written) for written in calls] if len({one[:2] for one in calls}) == 1 else [None]
-        return found[0] if None not in found else None
+        if not self.is_told or len({one[:2] for one in calls}) != 1:
+            return None
+        found = [self._resolve(written) for written in calls]
+        return found[0] if all(one is not None for one in found) else None
 
     def _resolve(self, written: Written) -> tuple[str, Any] | None:
         expression = ast.parse(written.text, mode="eval").body
-        names = {one.id for one in ast.walk(expression) if isinstance(one, ast.Name)}
         space = CurrentSession.main.__dict__
         if isinstance(expression, ast.Lambda):
             arguments = expression.args
+            names = {one.id for one in ast.walk(expression) if isinstance(one, ast.Name)}
+            names -= {one for node in ast.walk(expression) for one in _bound_by(node)}
             if any(default is not None for default in (*arguments.defaults, *arguments.kw_defaults)):
                 return None
-            if written.own & (names - {one for node in ast.walk(expression) for one in _bound_by(node)}):
-                return None
-            return written.method, eval(written.text, space)
-        path = written.text.split(".")
-        if not all(map(str.isidentifier, path)) or path[0] in written.own or len(self.bound.get(path[0], ())) > 1:
+            return None if written.own & names else (written.method, eval(written.text, space))
+        first, *rest = written.text.split(".")
+        if not all(map(str.isidentifier, (first, *rest))) or first in written.own or not self._is_lasting(first):
             return None
-        if any(f".{one}" in self.bound for one in path[1:]):
-            return None
-        found = space.get(path[0], vars(sys.modules["builtins"]).get(path[0]))
-        for one in path[1:]:
-            found = _attribute(found, one)
-        return (written.method, found) if callable(found) else None
+        found = space[first] if first in space else vars(sys.modules["builtins"]).get(first)
+        for one in rest:
+            found = _member(found, one)
+        return (written.method, found) if issubclass(type(found), CALLED) else None
+
+    def _is_lasting(self, name: str) -> bool:
+        """Whether a name has meant the same since it was bound: once, or by the same definition again."""
+        if name not in CurrentSession.main.__dict__:
+            return name not in self.bound
+        known = self.defined.get(name, [])
+        return len(known) == self.bound[name] and (len(known) == 1 or (len(set(known)) == 1 and known[0] != ""))
+
+
+def _lasting(node: ast.AST) -> str:
+    """A definition as text; empty: run again, it may make something else."""
+    if isinstance(node, ast.FunctionDef):
+        arguments = node.args
+        if node.decorator_list or arguments.defaults or any(arguments.kw_defaults):
+            return ""
+    elif isinstance(node, ast.ClassDef):
+        return ""
+    return ast.dump(node)
 
 
 def _bound_by(node: ast.AST) -> Iterator[str]:
@@ -125,8 +152,6 @@ def _bound_by(node: ast.AST) -> Iterator[str]:
         yield node.name
     elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
         yield node.id
-    elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-        yield f".{node.attr}"
     elif isinstance(node, ast.arg):
         yield node.arg
     elif isinstance(node, ast.alias):
@@ -137,11 +162,13 @@ def _bound_by(node: ast.AST) -> Iterator[str]:
         yield node.rest
 
 
-def _attribute(owner: Any, name: str) -> Any:
-    """An attribute of a module or a class, of which nobody has to be asked; else None."""
-    kinds = owner.__mro__ if type(owner) is type else (owner,) if isinstance(owner, type(sys)) else ()
-    found = next((vars(one)[name] for one in kinds if name in vars(one)), None)
-    return getattr(owner, name) if found is not None else None
+def _member(owner: Any, name: str) -> Any:
+    """A function of a library's module, or of a class of one; nobody is asked, and anything else is None."""
+    if type(owner) is ModuleType:
+        return vars(owner).get(name) if not is_of_users(owner.__name__) else None
+    if type(owner) is type and not is_of_users(owner.__module__):
+        return next((vars(one)[name] for one in owner.__mro__ if name in vars(one)), None)
+    return None
 
 
 def _literal(node: ast.expr | None) -> Any:
@@ -159,30 +186,32 @@ def heard_by(connection: Any) -> list[Any]:
 
 @contextlib.contextmanager
 def silenced(connection: Any) -> Iterator[dict[str, tuple[Any, ...]]]:
-    """Take the callbacks from a connection meanwhile: they are to hear, and to allow, nothing that is asked of it.
+    """Take what hears statements, and what allows them, from a connection meanwhile.
+
+    A handler of progress stays: a connection does not tell after how many instructions it is called. So do all where
+    other threads run, since one may hold sqlite's lock while it waits for Python's.
 
     Yields:
-        What the methods that set them are given; nothing for a handler of progress of which it cannot be told after how
-        many instructions it is called, which stays.
+        What the methods that set them are given; nothing for those that stay.
     """
     kind, left = sys.modules["sqlite3"].Connection, heard_by(connection)
     found: dict[str, tuple[Any, ...]] = {}
+    alone = len(sys._current_frames()) == 1
     try:
-        for method, place in ((TRACE, 0), (AUTHORIZER, -1)) if left else ():
+        for method, place in ((TRACE, 0), (AUTHORIZER, -1)) if left and alone else ():
             getattr(kind, method)(connection, None)
             now = heard_by(connection)
             if len(now) < len(left):
                 found[method] = (left[place],)
             left = now
-        if left and (number := written_in_cells().number) is not None:
-            kind.set_progress_handler(connection, None, number)
-            found[PROGRESS] = left[0], number
-        yield found if PROGRESS in found or not left else {**found, PROGRESS: ()}
+        yield {**found, KEPT: ()} if left else found
     finally:
         for method, given in found.items():
             getattr(kind, method)(connection, *given)
 
 
+KEPT = "callbacks"
+"""In the place of a method: some stay."""
 TRACE, AUTHORIZER = "set_trace_callback", "set_authorizer"
 
 

@@ -3,6 +3,10 @@
 import sys
 from typing import Any
 
+from .classes import is_users
+from .instances import slots_of
+
+SAYING = ("__reduce__", "__reduce_ex__")
 WRAPPED, OWN = "__wrapped__", "__self_dict__"
 OF_FUNCTIONS = ("_self_instance", "_self_wrapper", "_self_enabled", "_self_binding", "_self_parent", "_self_owner")
 """What a wrapper of a function holds besides what it wraps, in the order in which it takes them."""
@@ -16,6 +20,9 @@ def reduce_proxy(_pickler: Any, proxy: Any) -> Any:
     others = (library.AutoObjectProxy, library.WeakFunctionProxy)
     if issubclass(kind, others) or not {WRAPPED, OWN} <= vars(base).keys():
         return NotImplemented  # these make what they wrap, or a class, or lose it; or the library is an older one
+    users = [one for one in kind.__mro__ if is_users(one) and one.__module__ != base.__module__]
+    if slots_of(kind) or any(name in vars(one) for one in users for name in SAYING):
+        return NotImplemented
     try:
         wrapped = vars(base)[WRAPPED].__get__(proxy)
     except (AttributeError, ValueError):  # it was made without an `__init__`
