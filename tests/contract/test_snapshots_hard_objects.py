@@ -36,6 +36,7 @@ TRULY_NAMED = {
     "notebook: one object that must be asked beside others": {"cached", "held", "loader", "model"},
     "hooks, providers, caches and switches that libraries were given": {"provider"},
     "functions of sqlite where a name is not written": {"one"},
+    "a scanner whose words it does not take any more": {"broken", "fine"},
     "a query of sqlite that goes on in a thread, with who listens": {"con", "ended"},
 }
 """What a proof names beside what the snapshot does, all true: cells make it again, or it is not as it was; but for

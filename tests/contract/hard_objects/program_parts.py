@@ -5,6 +5,58 @@
 from tests.contract.hard_objects import session
 
 SESSIONS = {
+    "namespaces of code that says it is the main program, and what says how it is kept": session(
+        """
+        import code, re, sqlite3, threading, wrapt, contextlib, attrs
+        def norm(text): return text.lower()
+        ns = {"__name__": "__main__"}
+        exec(compile("count = 0\\ndef bump():\\n    global count\\n    count += 1\\n    return count\\n", "<plugin>", "exec"), ns)
+        bump = ns["bump"]
+        model = dict(globals())
+        exec(compile("class P:\\n    def __init__(s, n): s.n = n\\n    def __hash__(s): return hash(tuple(norm(c) for c in s.n))\\n    def __eq__(s, o): return s.n == o.n\\n", "<model>", "exec"), model)
+        P = model["P"]; del model; points = {P(("a", "B"))}
+        interp = code.InteractiveInterpreter({"__name__": "__main__"}); _ = interp.runsource("total = 5"); _ = interp.runsource("def more(): return total + 1")
+        @attrs.define
+        class A:
+            x: int
+        made_of = A.__init__.__globals__
+        # %%
+        setup = sqlite3.connect("d.db"); setup.execute("create table t (x)"); setup.execute("insert into t values (zeroblob(4))"); setup.commit(); setup.close()
+        con = sqlite3.connect("file:d.db?mode=ro", uri=True)
+        with con.blobopen("t", "x", 1, readonly=True) as blob: got = blob.read()
+        lock = threading.Lock(); lock.acquire()
+        class Guarded(wrapt.ObjectProxy):
+            def __reduce_ex__(self, protocol): return Guarded, ({"again": 1},)
+            def __reduce__(self): return self.__reduce_ex__(2)
+        guarded = Guarded(lock); config = {"g": guarded, "k": [1, 2]}
+        def attempt(do):
+            try: return do()
+            except Exception as error: return type(error).__name__
+        """,
+        """
+        bump.__globals__ is ns, (bump(), bump(), ns["count"])
+        P(("a", "B")) in points, len(points)
+        interp.locals["total"], interp.locals["more"](), interp.locals["more"].__globals__ is interp.locals
+        made_of is A.__init__.__globals__, made_of is A.__eq__.__globals__, "norm" in made_of
+        attempt(lambda: con.execute("insert into t values (1)")), con.execute("select count(*) from t").fetchone(), got
+        config["k"], config["g"] is guarded
+        """,
+        named="lock blob",
+    ),
+    "a scanner whose words it does not take any more": session(
+        """
+        import re
+        lexicon = [(r"[0-9]+", lambda scanner, text: int(text)), (r" ", None)]
+        fine = re.Scanner(list(lexicon)); used = fine.scan("12 5")
+        broken = re.Scanner(lexicon); lexicon.append((r"[", None))
+        order = {0, 8, 16}; order.discard(0); order.add(64); order.add(0)
+        """,
+        """
+        fine.scan("7 8"), used, list(order)
+        broken.scan("12")
+        """,
+        named="broken",
+    ),
     "context managers half entered, exit stacks and decorators with state": session(
         """
         import contextlib, functools, io, os, sys, tempfile, threading, time, warnings, decimal, inspect
