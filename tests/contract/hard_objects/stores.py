@@ -209,7 +209,7 @@ SESSIONS = {
         """
         1 + 1
         """,
-        named="callbacks con",
+        named="callbacks con lambda",
     ),
     "files outside of the workspace": session(
         """
