@@ -78,7 +78,8 @@ class Stream:
         self._imported: list[Chosen | Part] = []
         for name, one in imported.items():
             self._pickler.dump((name, one))
-            self._refer_to([one.chosen, *one.parts])
+            if len(items) > 1:  # else nothing comes later, as a rule
+                self._refer_to([one.chosen, *one.parts])
         for item in items:
             if item[0] not in numbers and item[0] not in imported:
                 self._pickler.dump(item)
