@@ -62,11 +62,30 @@ SESSIONS = {
         import matplotlib, numpy as np, seaborn
         from matplotlib import colormaps
         import matplotlib as mpl; maps = mpl.colormaps; units = mpl.units.registry
-        c = colormaps["viridis"]; img = c(np.arange(3)); colormaps.register(matplotlib.colors.ListedColormap(["r", "g"], name="own"))
+        colormaps.register(matplotlib.colors.ListedColormap(["r", "g"], name="own"))
         """,
         """
         colormaps is matplotlib.colormaps, maps is colormaps, units is matplotlib.units.registry
         colormaps.register(matplotlib.colors.ListedColormap(["r", "g"], name="mine")); import matplotlib.pyplot as plt ;; plt.get_cmap("mine").name, plt.get_cmap("own").name, colormaps["own"].N
+        """,
+    ),
+    "what was imported and was changed, or is held in parts": session(
+        """
+        from pickletools import opcodes
+        first = opcodes[0]; by_name = {one.name: one for one in opcodes}
+        from openpyxl.styles.builtins import styles
+        class Brand:
+            def __init__(self, base, table): self.base, self.table = base, table
+        styles["Brand"] = Brand(styles["Good"], styles)
+        from seaborn.palettes import SEABORN_PALETTES as palettes; palettes["brand"] = palettes["deep"]
+        from statsmodels.iolib.table import default_fmts, default_txt_fmt; default_txt_fmt["mine"] = 1
+        import json; from decimal import Decimal; from json import _default_decoder as decoder; decoder.scan_once = json.JSONDecoder(parse_float=Decimal).scan_once
+        from matplotlib import colormaps; colormaps._cmaps["viridis"] = colormaps._cmaps.pop("viridis")
+        """,
+        """
+        first is opcodes[0], by_name["MARK"] in opcodes; first.doc = "mine" ;; opcodes[0].doc
+        styles["Brand"].table is styles, styles["Brand"].base is styles["Good"], palettes["brand"] is palettes["deep"]
+        default_fmts["txt"] is default_txt_fmt, decoder.decode("1.5"), list(colormaps)[-1]
         """,
     ),
     "registers that were imported, with parts that are variables, and more in them": session(
@@ -84,8 +103,8 @@ SESSIONS = {
         from html.entities import html5; html5["mine;"] = "m"; del html5["amp;"]
         """,
         """
-        _SCORERS is m._scorer._SCORERS, acc is _SCORERS["accuracy"], both[0] is acc, both[1] is _SCORERS
-        import pandas.tseries.holiday as h ;; h.holiday_calendars is holiday_calendars, holiday_calendars["mine"] is mine, type(h.get_calendar("Plant")) is Plant
+        acc is _SCORERS["accuracy"], both[0] is acc, both[1] is _SCORERS
+        import pandas.tseries.holiday as h ;; holiday_calendars["mine"] is mine, type(h.get_calendar("Plant")) is Plant
         month_name is __import__("calendar").month_name, list(day_abbr)[0]
         tm[".zzz"], __import__("mimetypes").types_map is tm
         html5["mine;"], "amp;" in html5

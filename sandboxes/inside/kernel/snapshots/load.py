@@ -15,6 +15,7 @@ from ..own_library import own_library
 from . import (
     cell_sources,
     identities,
+    imported_objects,
     interpreter_state,
     manifest,
     memory,
@@ -191,6 +192,7 @@ class SnapshotReader:
         for name in order:
             namespace.pop(name, None)
             namespace[name] = found[name]
+        imported_objects.take_own()
         for lost in content["lost"]:
             self._taking.lost_since[lost["name"]] = (0, lost.get("cell", 0))
         return _answer(

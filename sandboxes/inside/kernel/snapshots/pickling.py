@@ -22,7 +22,6 @@ from . import (
 from .functions import intern_keys
 from .generated_functions import Copy
 from .identity import WRITTEN, LoadedNans, WrittenNans
-from .imported_objects import Chosen, Part
 from .manifest import Place
 from .memo_table import MemoTable
 from .module_names import find_moved
@@ -74,14 +73,8 @@ class Stream:
         numbers = {name: value for name, value in items if asks and identities.may_be_one(value)}
         if CurrentSession.asks_for_attributes:
             items = [(name, namespaces.as_variables(value, lambda: reducers.made_modules)) for name, value in items]
-        imported = imported_objects.among({name: one for name, one in items if id(one) not in self._special})
-        self._imported: list[Chosen | Part] = []
-        for name, one in imported.items():
-            self._pickler.dump((name, one))
-            if len(items) > 1:  # else nothing comes later, as a rule
-                self._refer_to([one.chosen, *one.parts])
         for item in items:
-            if item[0] not in numbers and item[0] not in imported:
+            if item[0] not in numbers:
                 self._pickler.dump(item)
         self.identities: set[int] = set()
         known = self._pickler.memo.copy() if numbers else {}
@@ -89,6 +82,8 @@ class Stream:
             self._pickler.dump((name, identities.Identity(known[number][1]) if number in known else number))
             self.identities |= {number} - known.keys()
         self._fill_copies()
+        if self.file.tell() <= imported_objects.MOST_BYTES and (places := imported_objects.places_of(items)):
+            self._pickler.dump(_Arrangement(imported_objects.note, (places,)))
         if set_order.may_have_sets(self.file.getvalue()) and (wanted := set_order.recipes(self._sets())):
             self._met = len(self.table())
             self._pickler.dump(_Arrangement(set_order.arrange, (wanted,)))
@@ -98,15 +93,6 @@ class Stream:
             if numbered:
                 self._met = len(self.table()) if self._met is None else self._met
                 self._pickler.dump(_Arrangement(identities.renumber, (numbered,)))
-
-    def _refer_to(self, stand_ins: list[Chosen | Part]) -> None:
-        """Let what comes later refer to what stands for objects that were imported, in their place."""
-        memo = self._pickler.memo.copy()
-        for one in stand_ins:
-            if id(one.value) in memo and id(one.value) not in self._special:  # one may hold such
-                memo[id(one.value)] = (memo[id(one)][0], one.value)
-        self._pickler.memo = memo
-        self._imported += stand_ins  # the memo knows their identities
 
     def _fill_copies(self) -> None:
         """What copies of all variables have of these, which may lead to others."""

@@ -6,7 +6,6 @@ import datetime
 import gc
 import io
 import itertools
-import operator
 import os
 import re
 import sys
@@ -233,40 +232,56 @@ def reduce_match(pickler: Any, match: Any) -> Any:
         again = getattr(match.re, how)(*arguments[1:])
         if again is not None and again.regs == match.regs:
             return make_match, (how, *arguments)
-    if len(match.string) <= MOST_TEXT:
-        matches = Matches.of(pickler, match)
-        for number, again in enumerate(matches.found):
-            if again.regs == match.regs:
-                return operator.getitem, (matches, number)
+    if (number := Matches.of(pickler, match).number_of(match)) is not None:
+        return find_match, (pickler.reducers.matches[Matches.key_of(match)], number)
     raise PicklingError("a match out of many, which cannot be found again by itself")
 
 
-MOST_TEXT, MOST_MATCHES = 1_000_000, 200
-"""Characters of a text in which a match is looked for, and among how many."""
+MOST_MATCHES = 200
+"""Among so many of the same text a match is looked for."""
 
 
 class Matches:
-    """Stands in a stream for the first matches in a text, which are found once for all of them."""
+    """The first matches in a text, found one after the other for all that are among them, and no further than these."""
 
-    def __init__(self, arguments: tuple[Any, ...]) -> None:
+    def __init__(self, *arguments: Any) -> None:
         self._arguments = arguments
-        self.found = find_matches(*arguments)
+        self._left = itertools.islice(arguments[0].finditer(*arguments[1:]), MOST_MATCHES)
+        self._found: list[Any] = []
+
+    @staticmethod
+    def key_of(match: Any) -> tuple[int, ...]:
+        """What matches of the same have in common."""
+        return id(match.re), id(match.string), match.pos, match.endpos
 
     @classmethod
     def of(cls, pickler: Any, match: Any) -> "Matches":
         """Those in the text of a match."""
-        arguments = (match.re, match.string, match.pos, match.endpos)
-        key = id(match.re), id(match.string), *arguments[2:]
-        known: Matches = pickler.reducers.matches.get(key) or pickler.reducers.matches.setdefault(key, cls(arguments))
-        return known
+        matches: dict[Any, Matches] = pickler.reducers.matches
+        key = cls.key_of(match)
+        if key not in matches:
+            matches[key] = cls(match.re, match.string, match.pos, match.endpos)
+        return matches[key]
+
+    def number_of(self, match: Any) -> int | None:
+        """Which one it is; None: it is none of them."""
+        while not self._found or self._found[-1].start() < match.start():
+            if (again := next(self._left, None)) is None:
+                return None
+            self._found.append(again)
+        return next((number for number, one in enumerate(self._found) if one.regs == match.regs), None)
+
+    def __getitem__(self, number: int) -> Any:
+        self._found += itertools.islice(self._left, number + 1 - len(self._found)) if number >= len(self._found) else ()
+        return self._found[number]
 
     def __reduce__(self) -> Any:
-        return find_matches, self._arguments
+        return Matches, self._arguments
 
 
-def find_matches(pattern: Any, *arguments: Any) -> list[Any]:
-    """The first matches in a text."""
-    return list(itertools.islice(pattern.finditer(*arguments), MOST_MATCHES))
+def find_match(matches: Matches, number: int) -> Any:
+    """One of them."""
+    return matches[number]
 
 
 def make_match(how: str, pattern: Any, *arguments: Any) -> Any:
