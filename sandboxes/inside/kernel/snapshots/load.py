@@ -187,12 +187,8 @@ class SnapshotReader:
         modules.import_again([name for name in imported if name in unused and modules.root(name) in used])
         for name, problem in interpreter_state.restore_settings(settings).items():
             self._lost.append({"name": name, "type": "setting", "reason": reason_of(problem), "cell": 0})
-        namespace = self._main.__dict__
         order = [name for name in content["variables"]["order"] if name in found]
-        for name in order:
-            namespace.pop(name, None)
-            namespace[name] = found[name]
-        imported_objects.take_own()
+        self._bind({name: found[name] for name in order})
         for lost in content["lost"]:
             self._taking.lost_since[lost["name"]] = (0, lost.get("cell", 0))
         return _answer(
@@ -201,6 +197,14 @@ class SnapshotReader:
             versions=[*_differences(content, unused), *self._defined_again()],
             futures=early["futures"],
         )
+
+    def _bind(self, found: dict[str, Any]) -> None:
+        """Give the variables their values, in their order."""
+        namespace = self._main.__dict__
+        for name, value in found.items():
+            namespace.pop(name, None)
+            namespace[name] = value
+        imported_objects.take_own()
 
     def _remember_cells(self) -> None:
         """Let tracebacks show the code of the cells, and know what it asks for."""
