@@ -175,9 +175,7 @@ class SnapshotReader:
         modules.take_out(early.get("taken out", ()))
         for name in module_sources.unusable(early.get("sources", {})):
             self._lost.append({"name": name, "type": "module", "reason": STALE.format(name), "cell": 0})
-        for name, reason in taken.items():
-            if found.pop(name, None) is not None:
-                self._lost.append({"name": name, "type": "int", "reason": reason, "cell": 0})
+        self._lost += [_lost_number(name, why) for name, why in taken.items() if found.pop(name, None) is not None]
         self._remember_cells()
         self._set_modules(found)
         settings = {
@@ -187,8 +185,12 @@ class SnapshotReader:
         modules.import_again([name for name in imported if name in unused and modules.root(name) in used])
         for name, problem in interpreter_state.restore_settings(settings).items():
             self._lost.append({"name": name, "type": "setting", "reason": reason_of(problem), "cell": 0})
+        namespace = self._main.__dict__  # a tracer of the session's own sees each call from here on, so there is none
         order = [name for name in content["variables"]["order"] if name in found]
-        self._bind({name: found[name] for name in order})
+        for name in order:
+            namespace.pop(name, None)
+            namespace[name] = found[name]
+        imported_objects.take_own()
         for lost in content["lost"]:
             self._taking.lost_since[lost["name"]] = (0, lost.get("cell", 0))
         return _answer(
@@ -197,14 +199,6 @@ class SnapshotReader:
             versions=[*_differences(content, unused), *self._defined_again()],
             futures=early["futures"],
         )
-
-    def _bind(self, found: dict[str, Any]) -> None:
-        """Give the variables their values, in their order."""
-        namespace = self._main.__dict__
-        for name, value in found.items():
-            namespace.pop(name, None)
-            namespace[name] = value
-        imported_objects.take_own()
 
     def _remember_cells(self) -> None:
         """Let tracebacks show the code of the cells, and know what it asks for."""
@@ -366,3 +360,7 @@ def _differences(content: dict[str, Any], unused: set[str]) -> list[str]:
 def _answer(**content: Any) -> dict[str, Any]:
     empty: dict[str, Any] = {"restored": [], "lost": [], "versions": [], "problem": "", "futures": 0}
     return {**empty, **content}
+
+
+def _lost_number(name: str, why: str) -> Lost:
+    return {"name": name, "type": "int", "reason": why, "cell": 0}
