@@ -158,7 +158,7 @@ def by_protecting_and_writing(memory: Any) -> None:
     place = ctypes.c_void_p(start + MIDDLE + -(start + MIDDLE) % PAGE)
     for protection in (mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE):
         assert LIBC.mprotect(place, ctypes.c_size_t(PAGE), protection) == 0
-    ctypes.memset(place, 9, 1)
+    ctypes.memset(place, ctypes.string_at(place, 1)[0] % 255 + 1, 1)  # another byte than is there
 
 
 def by_writing_after_a_fork(memory: Any) -> None:
