@@ -212,13 +212,15 @@ async def test_a_snapshot_leaves_open_transactions_alone(steps: Steps) -> None:
         plain, busy, filed = sqlite3.connect(":memory:"), sqlite3.connect(":memory:"), sqlite3.connect("f.db")
         for one in (plain, busy, filed): one.execute("create table t (a)"); one.commit()
         for one in (busy, filed): one.execute("insert into t values (1)")
+        spilled = sqlite3.connect("s.db"); spilled.execute("pragma cache_size = 10"); spilled.execute("create table t (a)")
+        rows = spilled.executemany("insert into t values (?)", [("x" * 500,)] * 1000).rowcount
     """)
     taken = await steps.keep()
-    assert {one.name for one in taken.lost} == {"busy", "filed", "one"}
+    assert {one.name for one in taken.lost} == {"spilled"}
     printed = await steps.run(
-        "print([(c.in_transaction, c.execute('select * from t').fetchall()) for c in (busy, filed)])"
+        "print([(c.in_transaction, c.execute('select count(*) from t').fetchall()) for c in (busy, filed, spilled)])"
     )
-    assert printed == "[(True, [(1,)]), (True, [(1,)])]\n"
+    assert printed == "[(True, [(1,)]), (True, [(1,)]), (True, [(1000,)])]\n"
 
 
 async def test_sqlite_in_memory_and_by_path(steps: Steps) -> None:

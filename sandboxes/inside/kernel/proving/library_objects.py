@@ -1,4 +1,4 @@
-"""What library objects hold, where pickle does not say it: files, sqlite connections, figures, loggers, signals."""
+"""What library objects hold, where pickle does not say it: files, databases of sqlite, figures, loggers, signals."""
 
 import hashlib
 import io
@@ -94,7 +94,13 @@ def _sqlite(value: Any, digest: Digest) -> bytes:
     except Exception as error:  # it is closed, or busy
         return digest([type(error).__name__])
     factories = [value.isolation_level, value.row_factory, value.text_factory, value.total_changes >= 0, settings]
-    return digest([found.hexdigest(), factories])
+    return digest([found.hexdigest(), factories, value.in_transaction])
+
+
+def _cursor(value: Any) -> list[Any]:
+    """What a cursor is set to, and what its last statement said; the rows to come cannot be looked at."""
+    said = [value.description, value.rowcount, value.lastrowid]
+    return [value.connection, value.arraysize, value.row_factory, said, getattr(value, "__dict__", None)]
 
 
 def _artist(value: Any) -> Iterator[Any]:
@@ -155,6 +161,7 @@ def value_name(value: Any) -> str:
 OF_RELATION = ("_step", "_con", "_inputs", "_params", "_alias", "_schema")
 HELD: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
     ("io", "IOBase", _file),
+    ("sqlite3", "Cursor", _cursor),
     ("matplotlib.artist", "Artist", lambda artist: list(_artist(artist))),
     ("matplotlib.transforms", "TransformNode", lambda node: ADDRESS.sub("", repr(node))),
     ("matplotlib.cbook", "CallbackRegistry", lambda _: ""),  # which of the user's functions it holds is counted

@@ -16,8 +16,10 @@ from ..side_effects import Scan
 from ..snapshots import interpreter_state, modules, outside
 from ..snapshots.hooks import TIMERS
 from ..snapshots.memory import without_collections
+from ..snapshots.opened import descriptors_of
 from ..snapshots.save import LAST_RESULT, user_variables
 from .deep_walk import DeepWalk, held
+from .differences import NOT_COMPARED
 from .library_objects import logger, value_name
 
 MAX_HASHED = 64 << 20
@@ -157,6 +159,8 @@ def _file(full: str, room: list[int], mark: tuple[int, int, int] | None) -> list
             return None
         if os.path.islink(full):
             return ["link", os.readlink(full)]
+        if full.endswith(OF_TRANSACTIONS) and descriptors_of(full):
+            return [status.st_mode, NOT_COMPARED, ""]
         digest = ""
         if status.st_size <= room[0] and os.path.isfile(full):
             room[0] -= status.st_size
@@ -168,6 +172,10 @@ def _file(full: str, room: list[int], mark: tuple[int, int, int] | None) -> list
     if (after.st_size, after.st_mtime_ns) != (status.st_size, status.st_mtime_ns):
         return None
     return [status.st_mode, status.st_size, digest]
+
+
+OF_TRANSACTIONS = "-journal", "-wal", "-shm"
+"""How the names of files end in which sqlite notes what a transaction changes, in another way each time."""
 
 
 def _further() -> Prints:

@@ -10,9 +10,12 @@ import weakref
 from pickle import PickleBuffer, PicklingError
 from typing import Any
 
+from .opened import descriptors_of
 from .singletons import CurrentSession, found, portable_path
+from .sqlite_changes import rows_of
 from .sqlite_content import content_of
 from .sqlite_functions import ADDED, DETERMINISTIC, Call, call_again, silenced, written_in_cells
+from .sqlite_transactions import TITLE, begun_by, count_up, counts_of, resume
 
 PRAGMAS = (
     "foreign_keys", "recursive_triggers", "busy_timeout", "cache_size", "temp_store", "synchronous", "read_uncommitted",
@@ -32,10 +35,10 @@ def _usual_pragmas() -> dict[str, Any]:
 def _pragmas(connection: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in PRAGMAS:
-        row = _rows(connection, f"pragma {name}")
+        row = rows_of(connection, f"pragma {name}")
         found[name] = row[0][0] if row else None
     # This one can be set and not be asked for.
-    found["case_sensitive_like"] = int(not _rows(connection, "select 'a' like 'A'")[0][0])
+    found["case_sensitive_like"] = int(not rows_of(connection, "select 'a' like 'A'")[0][0])
     return found
 
 
@@ -53,24 +56,13 @@ def _usual_limits() -> dict[int, int]:
         return {which: connection.getlimit(which) for which in known}
 
 
-def _rows(connection: Any, ask: str) -> list[tuple[Any, ...]]:
-    """What is answered, whatever the connection makes of rows and text."""
-    cursor = connection.cursor(sys.modules["sqlite3"].Cursor)
-    cursor.row_factory = None
-    texts, connection.text_factory = connection.text_factory, str
-    try:
-        return [tuple(row) for row in cursor.execute(ask)]
-    finally:
-        connection.text_factory = texts
-
-
 def _taught(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]]) -> tuple[Call, ...]:
     """How a connection is taught what it was taught; functions and the like are named where the code does not tell."""
     with contextlib.closing(sys.modules["sqlite3"].connect(":memory:")) as usual:
-        functions = {(as_text(name), count, flags) for name, count, flags in _rows(connection, ADDED)}
-        functions -= set(_rows(usual, ADDED))
+        functions = {(as_text(name), count, flags) for name, count, flags in rows_of(connection, ADDED)}
+        functions -= set(rows_of(usual, ADDED))
         ask = "select name from pragma_collation_list"
-        collations = {as_text(name) for (name,) in _rows(connection, ask)} - {name for (name,) in _rows(usual, ask)}
+        collations = {as_text(name) for (name,) in rows_of(connection, ask)} - {name for (name,) in rows_of(usual, ask)}
     calls, lost = list[Call](), set[tuple[str, str]]()
     if not (functions or collations or callbacks):
         return ()
@@ -122,40 +114,79 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
 
 
 def _reduce_sqlite(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]]) -> Any:
-    databases = [(as_text(name), as_text(path)) for _, name, path in _rows(connection, "pragma database_list")]
-    if connection.in_transaction:
-        raise PicklingError("a database connection in the middle of a transaction; commit or roll back first")
+    databases = [(as_text(name), as_text(path)) for _, name, path in rows_of(connection, "pragma database_list")]
     if any(name not in ("main", "temp") for name, _ in databases):
         raise PicklingError("a database connection with other databases attached")
-    if _rows(connection, "select 1 from temp.sqlite_master limit 1"):
+    if rows_of(connection, "select 1 from temp.sqlite_master limit 1"):
         raise PicklingError("a database connection with temporary tables")
     taught = _taught(pickler, connection, callbacks)
     usual = _usual_pragmas()
     settings = {name: value for name, value in _pragmas(connection).items() if value != usual[name]}
     path = next(path for name, path in databases if name == "main")
     # Of a database with a log of what is written, looking alone changes a file.
-    limits, changes = _limits(connection), () if os.path.exists(f"{path}-shm") else _changes(connection)
+    limits, changes = _limits(connection), () if os.path.exists(f"{path}-shm") else counts_of(connection)
+    begun, committed = _begun(pickler, connection, path) if connection.in_transaction else (None, None)
     state = (
         connection.row_factory,
         connection.text_factory,
         getattr(connection, "autocommit", None),
         settings,
         getattr(connection, "__dict__", {}),
-        *((limits, changes, taught) if taught else (limits, changes) if changes else (limits,) if limits else ()),
+        *_without_defaults(limits, () if begun else changes, taught, begun),
     )
     level = connection.isolation_level
     if path and os.path.exists(path):  # one that was deserialized has the path of a file that never was
-        detected, read_only = _detected(connection), _is_read_only(connection, path)
+        detected, read_only = _detected(connection), begun is None and _is_read_only(connection, path)
         arguments = portable_path(path), None, level, type(connection), detected, read_only
         return make_sqlite, arguments, state, None, None, set_sqlite
-    if any(_is_shared(connection, other) for other in CurrentSession.main.__dict__.values()):
+    if committed is not None:
+        content = committed
+    elif _is_shared_by_any(connection):
         raise PicklingError("a sqlite database in memory that several connections share; keep it in a file")
     # If it was deserialized, its versions began anew; others' transactions, where they are seen, can be rolled back.
-    if path or "read_uncommitted" in settings or len(sys._current_frames()) > 1:
+    elif path or "read_uncommitted" in settings or len(sys._current_frames()) > 1:
         content = PickleBuffer(_read(connection))
     else:
         content = PickleBuffer(content_of(connection, lambda: _read(connection)))
     return make_sqlite, ("", content, level, type(connection), _detected(connection)), state, None, None, set_sqlite
+
+
+def _without_defaults(*state: Any) -> list[Any]:
+    """What there is up to the last that is not empty."""
+    left = list(state)
+    while left and not left[-1]:
+        left.pop()
+    return left
+
+
+def _begun(pickler: Any, connection: Any, path: str) -> tuple[Any, Any]:
+    """The transaction it is in, and what is committed of a database in memory."""
+    counts, is_deserialized = counts_of(connection), path != "" and not os.path.exists(path)
+    # Whether it may write cannot be tried out, since that would end the transaction.
+    is_read_only = path != "" and not counts and _is_read_somewhere(path)
+    if is_deserialized or is_read_only or _has_open_blob(connection):
+        raise PicklingError(f"{TITLE}; commit or roll back first")
+    begun, committed, is_counted = begun_by(connection, path, counts, lambda: _is_shared_by_any(connection, True))
+    if not is_counted:
+        why = "a sqlite connection was in the middle of a transaction; its counts of changes are others"
+        pickler.reducers.name("sqlite's total_changes", "count", why)
+    return begun, committed
+
+
+def _is_shared_by_any(connection: Any, rolls_back: bool = False) -> bool:
+    """Whether a variable is another connection to the same database in memory.
+
+    Args:
+        connection: The one.
+        rolls_back: Whether transactions of others are ended, which would hide it; in a process that ends with that.
+    """
+    sqlite3, variables = sys.modules["sqlite3"], list(CurrentSession.main.__dict__.values())
+    for other in variables if rolls_back else ():
+        if other is not connection and issubclass(type(other), sqlite3.Connection):
+            with contextlib.suppress(sqlite3.Error):  # it is closed
+                if other.in_transaction and not any(path for _, _, path in rows_of(other, "pragma database_list")):
+                    sqlite3.Connection.rollback(other)
+    return any(_is_shared(connection, other) for other in variables)
 
 
 def _is_shared(connection: Any, other: Any) -> bool:
@@ -174,15 +205,16 @@ def _is_shared(connection: Any, other: Any) -> bool:
 
 def _keeps_from_writing(connection: Any, other: Any) -> bool:
     """Whether another connection to a database in memory cannot write while this one may."""
-    if other.in_transaction or any(path for _, _, path in _rows(other, "pragma database_list")):
+    if any(path for _, _, path in rows_of(other, "pragma database_list")):
         return False
     try:
-        _rows(connection, "begin immediate")
+        rows_of(connection, "begin immediate")
         try:
-            _rows(other, "begin immediate")
-            _rows(other, "commit")
+            if not other.in_transaction:  # else it would not have begun if the other one had written to it
+                rows_of(other, "begin immediate")
+                rows_of(other, "commit")
         finally:  # nothing was written; undoing that would end what is being read
-            _rows(connection, "commit")
+            rows_of(connection, "commit")
     except sys.modules["sqlite3"].OperationalError as error:
         return "locked" in str(error)
     return False
@@ -208,55 +240,54 @@ def _is_read_only(connection: Any, path: str) -> bool:
     """Whether it was opened with `mode=ro`: that is tried out where the file is open for reading only."""
     if not _is_read_somewhere(path) or _has_open_blob(connection):  # undoing a transaction would end that
         return False
-    before = {name: _rows(connection, f"pragma {name}")[0][0] for name in ("busy_timeout", "query_only")}
+    before = {name: rows_of(connection, f"pragma {name}")[0][0] for name in ("busy_timeout", "query_only")}
     try:
         for name in before:
-            _rows(connection, f"pragma {name} = 0")
-        _rows(connection, "begin immediate")
-        version = _rows(connection, "pragma user_version")[0][0]
-        _rows(connection, f"pragma user_version = {version}")
+            rows_of(connection, f"pragma {name} = 0")
+        rows_of(connection, "begin immediate")
+        version = rows_of(connection, "pragma user_version")[0][0]
+        rows_of(connection, f"pragma user_version = {version}")
     except sys.modules["sqlite3"].OperationalError as error:  # or another connection writes
         return "readonly" in str(error)
     finally:
         if connection.in_transaction:
-            _rows(connection, "rollback")
+            rows_of(connection, "rollback")
         for name, value in before.items():
-            _rows(connection, f"pragma {name} = {value}")
+            rows_of(connection, f"pragma {name} = {value}")
     return False
 
 
 def _is_read_somewhere(path: str) -> bool:
     """Whether this process has a file open for reading only."""
-    full = os.path.realpath(path)
-    for descriptor in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ():
-        with contextlib.suppress(OSError):
-            if os.readlink(f"/proc/self/fd/{descriptor}") == full:
-                flags = fcntl.fcntl(int(descriptor), fcntl.F_GETFL)
-                if flags & os.O_ACCMODE == os.O_RDONLY:
-                    return True
+    return any(_is_for_reading(descriptor) for descriptor in descriptors_of(path))
+
+
+def _is_for_reading(descriptor: int) -> bool:
+    with contextlib.suppress(OSError):
+        return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
     return False
 
 
 def _read(connection: Any) -> bytearray:
-    pages = _rows(connection, "pragma page_count")[0][0]
+    pages = rows_of(connection, "pragma page_count")[0][0]
     return bytearray(connection.serialize() if pages else b"")
 
 
 def _detected(connection: Any) -> int:
     """Its `detect_types`, of which nothing but the answers of a connection tells."""
     known, met, by_name, by_column = sys.modules["sqlite3"].converters, list[bytes](), False, False
-    before, patience = known.get("TEXT"), _rows(connection, "pragma busy_timeout")[0][0]
+    before, patience = known.get("TEXT"), rows_of(connection, "pragma busy_timeout")[0][0]
     known["TEXT"] = known[OF_A_NAME] = met.append
-    _rows(connection, "pragma busy_timeout = 0")
+    rows_of(connection, "pragma busy_timeout = 0")
     try:
-        by_name = bool(_rows(connection, f"select 'a' as \"a [{OF_A_NAME}]\"") and met)
+        by_name = bool(rows_of(connection, f"select 'a' as \"a [{OF_A_NAME}]\"") and met)
         met.clear()
         # Where there is no table, no column has a type.
-        by_column = bool(_rows(connection, "select type from sqlite_master limit 1") and met)
+        by_column = bool(rows_of(connection, "select type from sqlite_master limit 1") and met)
     except sys.modules["sqlite3"].Error:  # another connection has the file for itself
         pass
     finally:
-        _rows(connection, f"pragma busy_timeout = {patience}")
+        rows_of(connection, f"pragma busy_timeout = {patience}")
         del known[OF_A_NAME], known["TEXT"]
         if before is not None:
             known["TEXT"] = before
@@ -300,11 +331,11 @@ def make_sqlite(path: str, content: Any, level: Any, kind: Any, detect: int = 0,
 
 def set_sqlite(connection: Any, state: Any) -> None:
     """How rows and text come out of it, its settings, and the attributes of one of a class of a cell."""
-    usual: tuple[Any, ...] = (None, None, None, {}, {}, {}, (), ())  # earlier snapshots have less
+    usual: tuple[Any, ...] = (None, None, None, {}, {}, {}, (), (), None)  # earlier snapshots have less
     connection.row_factory, connection.text_factory, autocommit, *more = state + usual[len(state) :]
-    settings, attributes, limits, changes, taught = more
+    settings, attributes, limits, changes, taught, begun = more
     if changes:
-        _count(connection, *changes)
+        count_up(connection, changes)
     if attributes:
         vars(connection).update(attributes)
     for name, value in settings.items():
@@ -313,36 +344,9 @@ def set_sqlite(connection: Any, state: Any) -> None:
         connection.autocommit = autocommit
     for which, most in limits.items():
         connection.setlimit(which, most)
+    if begun:
+        resume(connection, begun)
     call_again(connection, taught)
-
-
-MOST_CHANGES = 100_000
-COUNTED = """
-create temp table stepwell_changes (x);
-with recursive n (i) as (select 1 union all select i + 1 from n where i < {before})
-insert into temp.stepwell_changes (rowid) select i from n where {before} > 0;
-drop table temp.stepwell_changes;
-create temp table stepwell_changes (x);
-with recursive n (i) as (select {row} - {block} + 1 union all select i + 1 from n where i < {row})
-insert into temp.stepwell_changes (rowid) select i from n;
-{nothing}
-drop table temp.stepwell_changes;
-"""
-NOTHING = "delete from temp.stepwell_changes where 0;"
-
-
-def _changes(connection: Any) -> tuple[int, ...]:
-    """How many rows a connection has changed, how many the last statement, and the number of the last new row."""
-    total = connection.total_changes
-    return (total, *map(int, _rows(connection, "select changes(), last_insert_rowid()")[0])) if total else ()
-
-
-def _count(connection: Any, total: int, last: int, row: int) -> None:
-    """Let a connection have changed so many rows; of a table that is gone."""
-    if total <= MOST_CHANGES and connection.total_changes == 0:
-        block = max(last, 1)
-        script = COUNTED.format(before=total - block, block=block, row=row, nothing="" if last else NOTHING)
-        sys.modules["sqlite3"].Connection.executescript(connection, script)
 
 
 def reduce_row(pickler: Any, row: Any) -> Any:

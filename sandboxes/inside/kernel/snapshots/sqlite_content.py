@@ -32,7 +32,7 @@ def content_of(connection: Any, read: Callable[[], bytearray]) -> bytearray:
         connection: One to it, which sees nothing that others have not committed, and was not made by `deserialize`.
         read: Reads it.
     """
-    version, cache = data_version(connection), _cache_of(connection)
+    version, cache = data_version(connection), cache_of(connection)
     if version is None or cache is None:
         return read()
     known = _known.get(cache)
@@ -43,7 +43,7 @@ def content_of(connection: Any, read: Callable[[], bytearray]) -> bytearray:
     return known[1]
 
 
-def _cache_of(connection: Any) -> Any:
+def cache_of(connection: Any) -> Any:
     """The cache of its statements, which is made and goes with it; a connection itself has no weak references."""
     kind = type(functools.lru_cache(abs))
     return next((one for one in gc.get_referents(connection) if type(one) is kind), None)

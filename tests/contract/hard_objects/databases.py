@@ -1,0 +1,229 @@
+"""Databases of sqlite: cursors, and transactions that are not over."""
+
+# ruff: noqa: E501 (the lines of cells)
+
+from tests.contract.hard_objects import HardSession, session
+
+SESSIONS: dict[str, HardSession] = {
+    "cursors of sqlite, used, unused, closed and in the middle of a query": session(
+        """
+        import sqlite3
+        con = sqlite3.connect(":memory:"); cur = con.cursor(); cur.execute("create table t(a, b)"); cur.executemany("insert into t values (?, ?)", [(1, 2), (3, 4)]); con.commit()
+        made = con.cursor(); one = con.execute("insert into t values (7, 8)"); con.commit(); many = con.executemany("insert into t values (?, 0)", [(9,), (10,)]); con.commit(); shut = con.cursor(); shut.close()
+        class Named(sqlite3.Cursor):
+            def __init__(self, con, title): super().__init__(con); self.title = title
+            def first(self, sql): return self.execute(sql).fetchone()
+        named = Named(con, "n"); named.row_factory = sqlite3.Row; got = named.first("select a as x, b from t where a = 3"); sized = con.cursor(); sized.arraysize = 2
+        gone = sqlite3.connect(":memory:"); of_gone = gone.execute("select 1"); gone.close()
+        half = con.execute("select a, b, 'text', x'00ff', null, 1.5 from t order by a"); head = half.fetchone()
+        con2 = sqlite3.connect(":memory:", detect_types=sqlite3.PARSE_DECLTYPES); con2.row_factory = sqlite3.Row; dates = con2.execute("select 1 as \\"a b\\", 'x' as c"); 
+        # %%
+        cur.execute("select * from t where a > 1"); rows = cur.fetchall()
+        """,
+        """
+        rows, cur.fetchall(), [d[0] for d in cur.description]
+        cur.lastrowid, cur.rowcount, cur.connection is con
+        made.description, made.lastrowid, made.rowcount, made.fetchone(), made.execute("select 5").fetchone()
+        one.lastrowid, one.rowcount, one.description
+        many.lastrowid, many.rowcount, many.description
+        shut.execute("select 1")
+        got["x"], named.title, named.first("select max(a) as m from t")["m"], type(named).__name__
+        sized.execute("select a from t order by a").fetchmany(), sized.arraysize
+        of_gone.fetchone()
+        half.fetchone(), half.fetchmany(2), list(half), half.description[0], half.fetchone(), head
+        dict(dates.fetchone()), dates.fetchone(), dates.description
+        con.total_changes, con.execute("select changes(), last_insert_rowid()").fetchone()
+        cur.execute("insert into t values (3, 3)"); con.rollback() ;; cur.execute("select count(*) from t").fetchone(), cur.lastrowid
+        """,
+    ),
+    "a cursor on a file whose insert nobody has committed": session(
+        """
+        import sqlite3
+        con = sqlite3.connect("a.db"); cur = con.cursor()
+        # %%
+        cur.execute("create table t(a, b)"); cur.executemany("insert into t values (?, ?)", [(1, 2), (3, 4)]); con.commit()
+        # %%
+        cur.execute("insert into t values (5, 6)")
+        """,
+        """
+        cur.execute("select count(*) from t").fetchone(), cur.lastrowid, cur.rowcount, con.in_transaction
+        cur.connection is con
+        con.rollback() ;; cur.execute("select count(*) from t").fetchone()
+        """,
+    ),
+    "a transaction in memory: rows, tables, triggers, foreign keys, sequences": session(
+        """
+        import sqlite3
+        con = sqlite3.connect(":memory:"); con.execute("pragma foreign_keys = on")
+        con.executescript('''create table author (id integer primary key autoincrement, name text unique collate nocase);
+          create table book (id integer primary key, author int references author(id) on delete cascade, title text, price real default 1.5, double as (price * 2));
+          create table tags (k text primary key, v blob) without rowid; create table log (t text); create index by_title on book (title);
+          create view titles as select title from book; create trigger added after insert on book begin insert into log values ('added ' || new.title); end;''')
+        con.execute("insert into author (name) values ('Ann')"); con.execute("insert into book (author, title) values (1, 'One')"); con.execute("insert into tags values ('a', x'01')"); con.commit()
+        # %%
+        con.execute("insert into author (name) values ('Bob')"); con.execute("update author set name = 'ANN' where id = 1")
+        con.execute("insert into book (author, title, price) values (2, 'Two', 3)"); con.execute("delete from tags"); con.execute("insert into tags values ('b', 'text'), ('c', 5)")
+        con.execute("create table notes (n)"); con.executemany("insert into notes values (?)", [(1,), (None,), (2.5,), ("x",), (b"y",)]); con.execute("alter table log add column more text default 'm'")
+        con.execute("pragma user_version = 7")
+        """,
+        """
+        con.in_transaction, con.total_changes, con.execute("select changes(), last_insert_rowid()").fetchone()
+        con.execute("select * from author order by id").fetchall(), con.execute("select * from book order by id").fetchall()
+        con.execute("select * from tags").fetchall(), con.execute("select n, typeof(n) from notes").fetchall(), con.execute("select * from log").fetchall()
+        con.execute("pragma user_version").fetchone(), con.execute("select * from sqlite_sequence").fetchall(), con.execute("pragma defer_foreign_keys").fetchone()
+        sorted(con.execute("select type, name, tbl_name, sql from sqlite_master").fetchall(), key=str)
+        con.execute("insert into book (author, title) values (99, 'x')")
+        con.execute("insert into book (author, title) values (2, 'Three')"); con.execute("insert into author (name) values ('C')") ;; con.execute("select * from log").fetchall(), con.execute("select * from sqlite_sequence").fetchall(), con.total_changes
+        con.rollback() ;; con.in_transaction, con.execute("select * from author").fetchall(), con.execute("select * from book").fetchall(), con.execute("select * from tags").fetchall(), con.execute("select * from log").fetchall()
+        con.execute("pragma user_version").fetchone(), con.execute("select * from sqlite_sequence").fetchall(), sorted(con.execute("select name from sqlite_master").fetchall())
+        con.execute("delete from author where id = 1") ;; con.execute("select * from book").fetchall(), con.total_changes
+        con.commit() ;; con.in_transaction, con.execute("select count(*) from author").fetchone()
+        """,
+    ),
+    "transactions that are the first thing a connection did": session(
+        """
+        import sqlite3
+        con = sqlite3.connect(":memory:"); con.execute("create table t (a)"); con.execute("insert into t values (1)")
+        two = sqlite3.connect(":memory:", isolation_level=None); two.execute("begin"); two.execute("create table t (a)"); two.execute("insert into t values (1)")
+        three = sqlite3.connect(":memory:"); three.execute("begin immediate"); upd = sqlite3.connect(":memory:"); upd.executescript("create table t(a); insert into t values (1), (2)"); upd.execute("update t set a = a + 1")
+        """,
+        """
+        con.in_transaction, con.execute("select * from t").fetchall(), con.total_changes
+        con.rollback() ;; con.execute("select * from t").fetchall()
+        two.in_transaction, two.execute("select * from t").fetchall(), two.total_changes
+        two.rollback() ;; two.execute("select count(*) from sqlite_master").fetchone()
+        three.in_transaction, three.isolation_level, three.total_changes
+        upd.execute("select * from t").fetchall(), upd.total_changes, upd.in_transaction
+        upd.rollback() ;; upd.execute("select * from t").fetchall(), upd.total_changes
+        """,
+    ),
+    "a transaction on a file with a log, and another connection to it": session(
+        """
+        import sqlite3, os
+        con = sqlite3.connect("w.db"); con.execute("pragma journal_mode=wal"); con.row_factory = sqlite3.Row; con.execute("create table t (a integer primary key, b)"); con.execute("insert into t values (1, 'x')"); con.commit()
+        other = sqlite3.connect("w.db", timeout=0.1)
+        # %%
+        con.execute("insert into t values (2, 'y')"); con.execute("update t set b = 'z' where a = 1")
+        """,
+        """
+        con.in_transaction, [tuple(r) for r in con.execute("select * from t")], con.total_changes
+        other.execute("select * from t").fetchall()
+        other.execute("insert into t values (3, 'w')")
+        other.rollback(); con.commit() ;; other.execute("select * from t").fetchall(), con.in_transaction
+        other.execute("insert into t values (3, 'w')"); other.commit() ;; [tuple(r) for r in con.execute("select * from t")]
+        con.execute("pragma journal_mode").fetchone()[0], os.path.exists("w.db")
+        """,
+    ),
+    "a transaction on a file, another connection, and one that was begun at once": session(
+        """
+        import sqlite3, os
+        os.makedirs("data"); con = sqlite3.connect("data/w.db"); cur = con.cursor(); cur.execute("create table t (a integer primary key, b)"); cur.execute("insert into t values (1, 'x')"); con.commit()
+        other = sqlite3.connect("data/w.db", timeout=0.1); locked = sqlite3.connect("l.db", isolation_level=None, timeout=0.1); locked.execute("create table q (a)"); locked.execute("begin immediate"); tries = sqlite3.connect("l.db", timeout=0.1)
+        # %%
+        cur.execute("insert into t values (2, 'y')"); cur.execute("delete from t where a = 1")
+        """,
+        """
+        con.in_transaction, con.execute("select * from t").fetchall(), con.total_changes, cur.lastrowid, cur.rowcount
+        other.execute("select * from t").fetchall()
+        other.execute("insert into t values (3, 'w')")
+        sorted(os.listdir("data")), locked.in_transaction
+        tries.execute("insert into q values (1)")
+        locked.execute("commit"); tries.execute("insert into q values (1)"); tries.commit() ;; locked.execute("select * from q").fetchall()
+        con.rollback() ;; con.execute("select * from t").fetchall(), con.in_transaction
+        other.execute("insert into t values (3, 'w')"); other.commit() ;; con.execute("select * from t").fetchall()
+        """,
+    ),
+    "a transaction over thousands of rows": session(
+        """
+        import sqlite3
+        con = sqlite3.connect("big.db"); con.execute("create table t (a integer primary key, b text)"); con.executemany("insert into t values (?, ?)", [(i, "x" * 200) for i in range(5000)]); con.commit()
+        con.executemany("insert into t values (?, ?)", [(i, "y" * 200) for i in range(5000, 5300)])
+        """,
+        """
+        con.in_transaction, con.execute("select count(*), sum(length(b)), max(b) from t").fetchone(), con.total_changes
+        con.rollback() ;; con.execute("select count(*) from t").fetchone()
+        """,
+    ),
+    "a transaction that has written to the file already": session(
+        """
+        import sqlite3
+        con = sqlite3.connect("big.db"); con.execute("pragma cache_size = 10"); con.execute("create table t (a integer primary key, b text)"); con.executemany("insert into t values (?, ?)", [(i, "x" * 200) for i in range(5000)]); con.commit()
+        con.executemany("insert into t values (?, ?)", [(i, "y" * 200) for i in range(5000, 9000)])
+        """,
+        """
+        con.in_transaction, con.execute("select count(*), sum(length(b)), max(b) from t").fetchone(), con.total_changes
+        con.rollback() ;; con.execute("select count(*) from t").fetchone()
+        """,
+        named="con",
+    ),
+    "a transaction with a savepoint": session(
+        """
+        import sqlite3
+        con = sqlite3.connect(":memory:", isolation_level=None); con.execute("create table t (a)"); con.execute("begin"); con.execute("savepoint s"); con.execute("insert into t values (1)")
+        """,
+        """
+        con.in_transaction, con.execute("select * from t").fetchall()
+        """,
+        named="con",
+    ),
+    "transactions beside tables for full text, and in them": session(
+        """
+        import sqlite3
+        con = sqlite3.connect(":memory:"); con.execute("create virtual table f using fts5(body)"); con.execute("create table t (a)"); con.execute("insert into f values ('hello world')"); con.commit()
+        con.execute("insert into t values (1)")
+        ft = sqlite3.connect(":memory:"); ft.execute("create virtual table f using fts5(body)"); ft.commit(); ft.execute("insert into f values ('hello world')")
+        """,
+        """
+        con.in_transaction, con.execute("select * from t").fetchall(), con.execute("select * from f where f match 'hello'").fetchall()
+        con.rollback() ;; con.execute("select * from t").fetchall(), con.execute("select * from f where f match 'hello'").fetchall()
+        ft.execute("select * from f where f match 'hello'").fetchall()
+        """,
+        named="ft",
+    ),
+    "transactions of connections with functions and of a class": session(
+        """
+        import sqlite3
+        class Db(sqlite3.Connection):
+            def __init__(self, *a, **k): super().__init__(*a, **k); self.calls = []
+            def execute(self, sql, *a): self.calls.append(sql); return super().execute(sql, *a)
+        con = sqlite3.connect(":memory:", factory=Db); con.create_function("twice", 1, lambda x: x * 2, deterministic=True); con.execute("create table t (a check (twice(a) > 0))"); con.commit(); con.execute("insert into t values (4)")
+        plain = sqlite3.connect(":memory:", factory=Db); plain.execute("create table t (a)"); plain.commit(); plain.execute("insert into t values (4)"); plain.set_trace_callback(plain.calls.append)
+        """,
+        """
+        con.in_transaction, con.execute("select twice(a) from t").fetchall(), con.calls
+        plain.in_transaction, plain.execute("select a from t").fetchall(), plain.calls
+        plain.rollback() ;; plain.execute("select a from t").fetchall(), plain.calls
+        """,
+        named="con twice",
+    ),
+    "transactions in memory that is shared, and of connections that were deserialized": session(
+        """
+        import sqlite3
+        a = sqlite3.connect("file:m?mode=memory&cache=shared", uri=True); b = sqlite3.connect("file:m?mode=memory&cache=shared", uri=True)
+        a.execute("create table t (a)"); a.commit(); a.execute("insert into t values (4)")
+        c = sqlite3.connect(":memory:"); c.execute("create table t (a)"); c.commit(); c.execute("insert into t values (4)"); d = sqlite3.connect(":memory:"); d.execute("create table t (a)"); d.commit(); d.execute("insert into t values (5)")
+        e = sqlite3.connect(":memory:"); e.deserialize(d.serialize()); e.execute("insert into t values (6)")
+        """,
+        """
+        a.in_transaction, a.execute("select a from t").fetchall()
+        b.in_transaction
+        c.in_transaction, c.execute("select a from t").fetchall()
+        d.in_transaction, d.execute("select a from t").fetchall()
+        e.in_transaction, e.execute("select a from t").fetchall()
+        """,
+        named="a b e",
+    ),
+    "a transaction on a file in a folder for a while, and one for reading": session(
+        """
+        import sqlite3, tempfile, os
+        folder = tempfile.mkdtemp(); con = sqlite3.connect(os.path.join(folder, "t.db")); con.execute("create table t (a)"); con.commit(); con.execute("insert into t values (1)")
+        ro = sqlite3.connect(f"file:{folder}/t.db?mode=ro", uri=True); ro.execute("begin"); rows = ro.execute("select * from t").fetchall()
+        """,
+        """
+        con.in_transaction, con.execute("select a from t").fetchall()
+        ro.in_transaction, ro.execute("select a from t").fetchall(), rows
+        con.rollback() ;; con.execute("select a from t").fetchall()
+        """,
+        named="ro",
+    ),
+}
