@@ -16,7 +16,7 @@ SESSIONS: dict[str, HardSession] = {
         named = Named(con, "n"); named.row_factory = sqlite3.Row; got = named.first("select a as x, b from t where a = 3"); sized = con.cursor(); sized.arraysize = 2
         gone = sqlite3.connect(":memory:"); of_gone = gone.execute("select 1"); gone.close()
         half = con.execute("select a, b, 'text', x'00ff', null, 1.5 from t order by a"); head = half.fetchone()
-        con2 = sqlite3.connect(":memory:", detect_types=sqlite3.PARSE_DECLTYPES); con2.row_factory = sqlite3.Row; dates = con2.execute("select 1 as \\"a b\\", 'x' as c"); 
+        con2 = sqlite3.connect(":memory:", detect_types=sqlite3.PARSE_DECLTYPES); con2.row_factory = sqlite3.Row; dates = con2.execute("select 1 as \\"a b\\", 'x' as c")
         # %%
         cur.execute("select * from t where a > 1"); rows = cur.fetchall()
         """,

@@ -95,7 +95,7 @@ SESSIONS = {
         left.read()
         own.one("select 5"), own.asked, own.tags is tags
         """,
-        named="begun fresh left cl",
+        named="begun fresh left",
     ),
     "texts and elements of XML in others": session(
         """

@@ -345,6 +345,6 @@ SESSIONS = {
         next(it), next(chunks).n.tolist()
         cur.lastrowid, cur.rowcount
         """,
-        named="it chunks cur many",
+        named="chunks",
     ),
 }

@@ -193,7 +193,6 @@ SESSIONS = {
         strict.execute("insert into t (v) values ('x')")
         last, con.total_changes >= 0
         """,
-        named="cur open_tx",
     ),
     "folders, links, times and odd names": session(
         r"""

@@ -106,7 +106,7 @@ SESSIONS = {
         tr.tag, len(tr.log), tr.execute("select v from z").fetchone(), tr.log[-1], type(tr) is Tracked
         sqlite3.connect(":memory:").execute("select ?", (decimal.Decimal("1.5"),)).fetchone()
         """,
-        named="blob tr",
+        named="blob",
     ),
     "duckdb, relations, views over frames, prepared and half-read results": session(
         """

@@ -22,14 +22,14 @@ SESSIONS = {
         """,
         """
         loaded, marks, pending, loading.stats, dead.n
-        load(2), loading.stats, dead.n, DeadLetters.instances[0] is dead, db is not None
-        open("dead.jsonl").read(), dead.f.closed, reader.line_num, db is not None
-        db.rollback() ;; [tuple(r) for r in db.execute("select * from watermark")], db.execute("select count(*) from orders").fetchone()[0]
-        loading.stats["ok"] = 100; parse({"id": "1", "ts": "x", "amount": "2"}) ;; loading.stats, parse.__globals__["stats"] is loading.stats, db is not None
+        load(2), loading.stats, dead.n, DeadLetters.instances[0] is dead, rows is not None
+        open("dead.jsonl").read(), dead.f.closed, reader.line_num, rows is not None
+        db.rollback() ;; [tuple(r) for r in db.execute("select * from watermark")], db.execute("select count(*) from orders").fetchone()[0], rows is not None
+        loading.stats["ok"] = 100; parse({"id": "1", "ts": "x", "amount": "2"}) ;; loading.stats, parse.__globals__["stats"] is loading.stats, rows is not None
         list(rows), next(reader, "end"), src.closed
         loading.parse is parse, type(dead) is loading.DeadLetters, [r.keys() for r in db.execute("select id from orders limit 1")]
         """,
-        named="db rows",
+        named="rows",
     ),
     "a star schema in duckdb fed from polars with checks": session(
         """
@@ -316,6 +316,6 @@ SESSIONS = {
         out.close() ;; pathlib.Path("half.csv").read_text()
         lock.release() ;; lock._is_owned(), lock.acquire(blocking=False)
         """,
-        named="db lock",
+        named="lock",
     ),
 }

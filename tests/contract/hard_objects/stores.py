@@ -308,7 +308,7 @@ SESSIONS = {
         attached.execute("select count(*) from other.t").fetchone()
         text.execute("select 'x'").fetchone()
         """,
-        named="cur attached",
+        named="attached",
     ),
     "a duckdb connection whose settings are locked": session(
         """

@@ -14,7 +14,15 @@ from .opened import descriptors_of
 from .singletons import CurrentSession, found, portable_path
 from .sqlite_changes import rows_of
 from .sqlite_content import content_of
-from .sqlite_functions import ADDED, DETERMINISTIC, Call, call_again, silenced, written_in_cells
+from .sqlite_functions import (
+    ADDED,
+    DETERMINISTIC,
+    Call,
+    call_again,
+    may_be_taught_elsewhere,
+    silenced,
+    written_in_cells,
+)
 from .sqlite_transactions import TITLE, begun_by, count_up, counts_of, resume
 
 PRAGMAS = (
@@ -70,14 +78,15 @@ def _taught(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]]
     is_asked = kind in pickler.reducers.asked  # what it was taught cannot be kept with it
     if not is_asked:
         pickler.reducers.not_asked.add(kind)
-    for name, count, flags in sorted(functions):
-        if is_asked or (found := written.find(name, count)) is None:
+    is_unsure = is_asked or may_be_taught_elsewhere(kind)
+    for name, arguments, flags in sorted(functions):
+        if is_unsure or (found := written.find(name, arguments)) is None:
             lost |= {(name, "function")} if name not in OF_A_PRAGMA else set()
         else:
             options = {"deterministic": True} if flags & DETERMINISTIC and found[0] == "create_function" else {}
-            calls.append((found[0], (name, count, found[1]), options))
+            calls.append((found[0], (name, arguments, found[1]), options))
     for name in sorted(collations):
-        if is_asked or (found := written.find(name, None)) is None:
+        if is_unsure or (found := written.find(name, None)) is None:
             lost.add((name, "collation"))
         else:
             calls.append((found[0], (name, found[1]), {}))

@@ -244,6 +244,8 @@ SIMPLE: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     ),
 }  # fmt: skip
 """What is compared with the start of the session: name → module, how it is read, and how it is put back."""
+TRACERS = "hooks of threads", "trace functions"
+"""What sees calls from the moment at which it is put back."""
 KEPT: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "finalizers": ("weakref", _finalizers, _set_finalizers),
     "callbacks of garbage collection": ("gc", _callbacks, _set_callbacks),

@@ -6,6 +6,7 @@ copy does. What cells have changed in it stays in a copy, unless the settings th
 """
 
 import ast
+import gc
 import importlib
 import sys
 from collections.abc import Sequence
@@ -25,6 +26,12 @@ CHANGING = (dict, list, set, bytearray)
 ALL = "*"
 OF_SETTINGS = ":"
 """How their names begin."""
+OF_MODULES = ":module:"
+"""How the names of attributes of modules of the workspace begin."""
+MOST_REACHED = 10_000
+"""Objects that settings lead to."""
+MOST_OBJECTS, DEEPEST = 50_000, 200
+"""What is compared, and how deep one lies in another."""
 MOST_BYTES = 1 << 20
 """Of a stream that is compared."""
 
@@ -60,7 +67,11 @@ def _module_of(path: str) -> ModuleType | None:
 
 
 def places_of(items: Sequence[tuple[str, Any]]) -> dict[str, Place]:
-    """Where cells have the variables of a stream from, if all of them are one object of a library; beside settings."""
+    """Where cells have the variables of a stream from, if all of them are one object of a library.
+
+    Settings of libraries may be in the stream, too, for what the object holds; but nothing that leads to itself.
+    """
+    settings = [(name, value) for name, value in items if name.startswith(OF_SETTINGS)]
     items = [item for item in items if not item[0].startswith(OF_SETTINGS)]
     first = items[0][1] if items else None
     kind = type(first)
@@ -75,7 +86,28 @@ def places_of(items: Sequence[tuple[str, Any]]) -> dict[str, Place]:
             module = _module_of(place)
             if module is not None and vars(module).get(attribute) is value:
                 found[name] = module.__name__, attribute
-    return found if len(found) == len(items) else {}
+    return found if len(found) == len(items) and not _is_reached(first, settings) else {}
+
+
+def _is_reached(value: Any, settings: Sequence[tuple[str, Any]]) -> bool:
+    """Whether settings may lead to an object; attributes of modules of the workspace are none."""
+    if any(name.startswith(OF_MODULES) for name, _ in settings):
+        return True
+    left, met = [one for _, one in settings], set[int]()
+    while left:
+        one = left.pop()
+        if one is value or len(met) > MOST_REACHED:
+            return True
+        kind = type(one)
+        if id(one) in met:
+            continue
+        if kind is ModuleType or issubclass(kind, type):
+            if is_of_users(one.__name__ if kind is ModuleType else type.__getattribute__(one, "__module__")):
+                return True
+            continue
+        met.add(id(one))
+        left += (one.__defaults__, one.__closure__) if kind is FunctionType else gc.get_referents(one)
+    return False
 
 
 def note(places: dict[str, Place]) -> None:
@@ -103,6 +135,8 @@ class _Content(Walk):
 
     def __init__(self) -> None:
         super().__init__()
+        self._left = MOST_OBJECTS
+        self._depth = 0
         self._numbers: dict[int, int] = {}
         self._met: list[int] = []
 
@@ -112,9 +146,18 @@ class _Content(Walk):
 
     def digest(self, value: Any) -> bytes:
         kind = type(value)
+        if is_of_users(type.__getattribute__(kind, "__module__")):  # it would be asked
+            raise TypeError("an object of a class of the session's own")
         if is_one_of(kind, CHANGING) or (kind.__dictoffset__ and not issubclass(kind, BY_NAME)):
             self._met.append(self._numbers.setdefault(id(value), len(self._numbers)))
-        return super().digest(value)
+        self._left -= 1
+        self._depth += 1
+        if not self._left or self._depth > DEEPEST or getattr(value, "nbytes", 0) > MOST_BYTES:
+            raise OverflowError("an object of a library that is too large to be compared")
+        try:
+            return super().digest(value)
+        finally:
+            self._depth -= 1
 
     def _of(self, value: Any, kind: type) -> bytes:
         if kind is FunctionType:
@@ -125,4 +168,8 @@ class _Content(Walk):
             pairs = tuple((key, one) for key, one in dict.items(value))
             inside = () if kind is dict else tuple(getattr(value, "__dict__", {}).items())
             return super()._of((kind.__module__, kind.__qualname__, pairs, inside), tuple)
+        if is_one_of(kind, (set, frozenset)):
+            return super()._of((kind.__name__, list(value)), tuple)
+        if kind.__module__ == "numpy" and kind.__name__ == "ndarray":
+            return super()._of((super()._of(value, kind), value.flags.writeable, value.strides), tuple)
         return super()._of(value, kind)

@@ -68,8 +68,8 @@ def reducer_of(kind: Any) -> Reduce | None:
     generated = not registered and any(not _is_written(kind, name) and _home(kind, name) is kind for name in says)
     if generated and vars(kind).keys().isdisjoint(GENERATED):
         return None  # the library knows what it does
-    if generated and _keeps_all(kind):
-        return _reduce_as_generated  # which takes less time
+    if generated and _keeps_all(kind) and (kind.__hash__ is None or not _of_cell(kind, ("__hash__",))):
+        return _reduce_as_generated  # which takes less time; what is hashed has to be filled before
     if kind.__module__ != "__main__" and (registered or not says.isdisjoint(TAKING_APART)):
         return None  # it may say the name by which its module has it
     runs = _of_cell(kind, RUNNING)

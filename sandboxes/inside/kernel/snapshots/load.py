@@ -27,6 +27,7 @@ from . import (
 from .blobs import THREADS, Blobs, MissingBlobError
 from .buffers import FillingBuffer, blobs_of, patch
 from .classes import order_subclasses
+from .hooks import TRACERS
 from .partial_loading import load_foreign, load_partially
 from .pickling import load
 from .returning import is_so
@@ -183,9 +184,9 @@ class SnapshotReader:
         }
         used = interpreter_state.libraries_of(settings) | sys.modules.keys()
         modules.import_again([name for name in imported if name in unused and modules.root(name) in used])
-        for name, problem in interpreter_state.restore_settings(settings).items():
-            self._lost.append({"name": name, "type": "setting", "reason": reason_of(problem), "cell": 0})
-        namespace = self._main.__dict__  # a tracer of the session's own sees each call from here on, so there is none
+        tracers = {name: settings.pop(name) for name in TRACERS if name in settings}
+        self._restore_settings(settings)
+        namespace = self._main.__dict__
         order = [name for name in content["variables"]["order"] if name in found]
         for name in order:
             namespace.pop(name, None)
@@ -193,12 +194,18 @@ class SnapshotReader:
         imported_objects.take_own()
         for lost in content["lost"]:
             self._taking.lost_since[lost["name"]] = (0, lost.get("cell", 0))
-        return _answer(
+        answer = _answer(
             restored=[name for name in order if name != LAST_RESULT],
             lost=[*content["lost"], *self._lost],
             versions=[*_differences(content, unused), *self._defined_again()],
             futures=early["futures"],
         )
+        self._restore_settings(tracers)  # they use variables, and see each call from here on, so there is none
+        return answer
+
+    def _restore_settings(self, settings: dict[str, Any]) -> None:
+        for name, problem in interpreter_state.restore_settings(settings).items():
+            self._lost.append({"name": name, "type": "setting", "reason": reason_of(problem), "cell": 0})
 
     def _remember_cells(self) -> None:
         """Let tracebacks show the code of the cells, and know what it asks for."""

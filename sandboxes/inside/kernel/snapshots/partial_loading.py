@@ -29,6 +29,16 @@ FILLING = ("set", "fill")
 """In the names of what fills its first argument."""
 
 
+OURS = (__name__.partition(".")[0], "cloudpickle")
+"""Whose functions are meant."""
+
+
+def _fills(function: Any) -> bool:
+    """Whether a function fills its first argument, which is incomplete once it has failed."""
+    name, module = getattr(function, "__name__", ""), getattr(function, "__module__", None) or ""
+    return type(module) is str and module.startswith(OURS) and any(word in name for word in FILLING)
+
+
 class BrokenPlaceholder:
     """A placeholder for an object that could not be created. All its methods do nothing."""
 
@@ -107,7 +117,7 @@ class _PartialUnpickler(SLOW):  # type: ignore[misc]
                     return part
             return function(*arguments, **options)
         except (Exception, SystemExit) as error:
-            if arguments and any(word in getattr(function, "__name__", "") for word in FILLING):
+            if arguments and _fills(function):
                 self.incomplete[id(arguments[0])] = (arguments[0], reason_of(error))
             return BrokenPlaceholder(reason_of(error))
 

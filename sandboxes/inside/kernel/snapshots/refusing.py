@@ -228,8 +228,9 @@ def make_pattern(text: Any, flags: int, *given: int) -> Any:
 def reduce_match(pickler: Any, match: Any) -> Any:
     """A match of a regular expression: matched again, if that gives the same."""
     arguments = (match.re, match.string, match.pos, match.endpos)
-    for how in ("match", "search", "fullmatch"):
-        again = getattr(match.re, how)(*arguments[1:])
+    ways = {"match": match.start() == match.pos, "search": True, "fullmatch": match.span() == (match.pos, match.endpos)}
+    for how, may_be in ways.items():
+        again = getattr(match.re, how)(*arguments[1:]) if may_be else None  # to no end it may go through all the text
         if again is not None and again.regs == match.regs:
             return make_match, (how, *arguments)
     if (number := Matches.of(pickler, match).number_of(match)) is not None:
@@ -291,6 +292,8 @@ def make_match(how: str, pattern: Any, *arguments: Any) -> Any:
 
 def reduce_scanner(_pickler: Any, scanner: Any) -> Any:
     """A `re.Scanner`, whose pattern is none of a text."""
+    if instances.slots_of(type(scanner)):
+        raise PicklingError("a scanner with slots")
     own = {name: value for name, value in vars(scanner).items() if name not in (SCANNER, "match")}  # the last one
     return make_scanner, (type(scanner), vars(scanner)[SCANNER].flags), own, None, None, fill_scanner
 
@@ -323,7 +326,7 @@ def reduce_future(_pickler: Any, future: Any) -> Any:
 
 
 DONE = ("FINISHED", "CANCELLED", "CANCELLED_AND_NOTIFIED")
-OF_THREADS = ("_condition", "_waiters")
+OF_THREADS = ("_waiters",)
 
 
 FUTURES = "concurrent.futures"

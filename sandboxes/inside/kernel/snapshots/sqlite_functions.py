@@ -33,6 +33,11 @@ DETERMINISTIC = 0x800
 ADDED = "select name, narg, flags from pragma_function_list where builtin = 0"
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp,
           ast.GeneratorExp)  # fmt: skip
+ANYWHERE = frozenset({"globals", "locals", "vars", "exec", "eval", "compile", "FunctionType", "run_path"})
+ATTRIBUTES = frozenset({"__dict__", "FunctionType", "run_path"})
+"""What may bind a name, or teach a connection, without that being written: names, and attributes."""
+ALL = "*"
+"""As a name that an import binds: nobody sees which it is."""
 DEFINITIONS = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 CALLED = (FunctionType, BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, type)
 
@@ -64,6 +69,8 @@ class Additions:
         """Add those in the code of a cell."""
         for node in nodes_of(source):
             self.bound.update(_bound_by(node))
+            names = {getattr(node, "id", None), getattr(node, "name", None)}
+            self.is_told = self.is_told and not names & ANYWHERE and getattr(node, "attr", None) not in ATTRIBUTES
         for node in nodes_of(source)[:1]:
             for one in getattr(node, "body", ()):
                 if isinstance(one, DEFINITIONS):
@@ -75,7 +82,7 @@ class Additions:
 
     def _find(self, node: ast.AST, own: frozenset[str]) -> None:
         if isinstance(node, SCOPES):
-            own = own | {name for one in ast.walk(node) for name in _bound_by(one)}
+            own = own | {"__class__"} | {name for one in ast.walk(node) for name in _bound_by(one)}
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
             self._note(node.func.attr, node, own)
             parts: Iterator[ast.AST] = iter([node.func.value, *node.args, *(one.value for one in node.keywords)])
@@ -129,6 +136,8 @@ class Additions:
 
     def _is_lasting(self, name: str) -> bool:
         """Whether a name has meant the same since it was bound: once, or by the same definition again."""
+        if ALL in self.bound:
+            return False
         if name not in CurrentSession.main.__dict__:
             return name not in self.bound
         known = self.defined.get(name, [])
@@ -143,6 +152,8 @@ def _lasting(node: ast.AST) -> str:
             return ""
     elif isinstance(node, ast.ClassDef):
         return ""
+    elif any(map(is_of_users, [getattr(node, "module", None), *(one.name for one in getattr(node, "names", ()))][:1])):
+        return ""  # its file may have been another
     return ast.dump(node)
 
 
@@ -213,6 +224,26 @@ def silenced(connection: Any) -> Iterator[dict[str, tuple[Any, ...]]]:
 KEPT = "callbacks"
 """In the place of a method: some stay."""
 TRACE, AUTHORIZER = "set_trace_callback", "set_authorizer"
+
+
+def may_be_taught_elsewhere(kind: type) -> bool:
+    """Whether connections of a class may be taught by others than cells, or in another way than it is written there."""
+    own = kind.__mro__[: kind.__mro__.index(sys.modules["sqlite3"].Connection)]
+    if any(name in vars(one) for one in own for name in METHODS):
+        return True
+    modules = [
+        (name, one) for name, one in tuple(sys.modules.items()) if name != "__main__" and type(one) is ModuleType
+    ]
+    return any(_teaches(vars(module)) for name, module in modules if is_of_users(name))
+
+
+def _teaches(module: dict[str, Any]) -> bool:
+    """Whether the file of a module of the workspace has such a call, as far as it is as it was."""
+    try:
+        with open(module["__file__"], encoding="utf-8", errors="replace") as file:
+            return WRITTEN.search(file.read()) is not None
+    except (KeyError, OSError, TypeError):
+        return True
 
 
 def written_in_cells() -> Additions:
