@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from .cell_sources import nodes_of
 from .classes import is_of_users
-from .singletons import CurrentSession
+from .singletons import CurrentSession, is_of_session
 
 Call = tuple[str, tuple[Any, ...], dict[str, Any]]
 """A method of a connection, and what it is given."""
@@ -231,18 +231,18 @@ def may_be_taught_elsewhere(kind: type) -> bool:
     own = kind.__mro__[: kind.__mro__.index(sys.modules["sqlite3"].Connection)]
     if any(name in vars(one) for one in own for name in METHODS):
         return True
-    modules = [
-        (name, one) for name, one in tuple(sys.modules.items()) if name != "__main__" and type(one) is ModuleType
-    ]
-    return any(_teaches(vars(module)) for name, module in modules if is_of_users(name))
+    modules = [one for one in tuple(sys.modules.values()) if type(one) is ModuleType]
+    return any(map(_teaches, [vars(one).get("__file__") for one in modules]))
 
 
-def _teaches(module: dict[str, Any]) -> bool:
-    """Whether the file of a module of the workspace has such a call, as far as it is as it was."""
+def _teaches(path: Any) -> bool:
+    """Whether a file of the workspace has such a call."""
+    if type(path) is not str or not is_of_session(path):
+        return False
     try:
-        with open(module["__file__"], encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8", errors="replace") as file:
             return WRITTEN.search(file.read()) is not None
-    except (KeyError, OSError, TypeError):
+    except OSError:  # what it was is not known any more
         return True
 
 
