@@ -226,4 +226,50 @@ SESSIONS: dict[str, HardSession] = {
         """,
         named="ro",
     ),
+    "functions of sqlite that others may have taught": session(
+        """
+        import sqlite3, re, importlib
+        open("dbtools.py", "w").write("import re, sqlite3\\ndef connect():\\n    con = sqlite3.connect(':memory:')\\n    con.create_function('regexp', 2, lambda p, s: re.search(p, s, re.I) is not None)\\n    return con\\nclass Logged(sqlite3.Connection):\\n    def create_function(self, name, count, called): super().create_function(name, count, lambda *given: None)\\n")
+        import dbtools; con = dbtools.connect()
+        # %%
+        def exact(p, s): return re.fullmatch(p, s) is not None
+        other = sqlite3.connect(":memory:"); other.create_function("regexp", 2, exact)
+        def half(x): return x / 2
+        logged = sqlite3.connect(":memory:", factory=dbtools.Logged); logged.create_function("half", 1, half)
+        """,
+        """
+        con.execute("select 'ABC' regexp 'b'").fetchall(), "regexp"
+        other.execute("select 'ABC' regexp 'b'").fetchall(), "regexp"
+        logged.execute("select half('a')").fetchall(), "half"
+        """,
+        named="regexp half",
+    ),
+    "functions of sqlite whose names may be bound elsewhere": session(
+        """
+        import sqlite3
+        open("helpers.py", "w").write("def norm(x): return x * 1000\\n")
+        con = sqlite3.connect(":memory:")
+        def norm(x): return x + 1
+        con.create_function("norm", 1, norm)
+        # %%
+        from helpers import *
+        """,
+        """
+        con.execute("select norm(1)").fetchall()
+        """,
+        named="norm",
+    ),
+    "functions of sqlite in a class": session(
+        """
+        import sqlite3
+        class Repo:
+            K = 3
+            def __init__(self): self.con = sqlite3.connect(":memory:"); self.con.create_function("times", 1, lambda x: __class__.K * x)
+        repo = Repo()
+        """,
+        """
+        repo.con.execute("select times(2)").fetchall(), "times"
+        """,
+        named="times",
+    ),
 }
