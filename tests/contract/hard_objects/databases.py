@@ -1,4 +1,4 @@
-"""Databases of sqlite: cursors, and transactions that are not over."""
+"""Databases of sqlite: cursors, transactions that are not over, functions; and what is defined in those of duckdb."""
 
 # ruff: noqa: E501 (the lines of cells)
 
@@ -271,5 +271,50 @@ SESSIONS: dict[str, HardSession] = {
         repo.con.execute("select times(2)").fetchall(), "times"
         """,
         named="times",
+    ),
+    "sequences, types and macros of duckdb": session(
+        """
+        import duckdb
+        con = duckdb.connect()
+        con.execute("create schema s2; create type mood as enum ('sad','ok'); create type pt as struct(x int, y mood); create type s2.m2 as enum ('q'); create type ml as mood[]")
+        con.execute("create sequence ids start 10 increment by 2; create sequence s2.fresh maxvalue 99 cycle")
+        con.execute("select nextval('ids'), nextval('ids')")
+        con.execute("create table t (id integer default nextval('ids'), m mood, p pt)"); con.execute("insert into t (m, p) values ('sad', {'x': 1, 'y': 'sad'})")
+        # %%
+        con.execute("create macro plus(a, b := 5) as a + b; create macro ov(a) as a, (a, b) as a*b; create macro tab(n) as table select * from range(n) i, t; create macro s2.inner(x) as x + 1; create macro \\"odd name\\"(\\"a b\\") as \\"a b\\" * 2")
+        con.execute("create view v as select plus(id) as q from t")
+        """,
+        """
+        con.execute("select * from t").fetchall(), con.execute("select currval('ids'), nextval('ids')").fetchall()
+        con.execute("insert into t (m) values ('ok')"); con.execute("select * from v order by q").fetchall() ;; con.execute("select * from t").fetchall()
+        con.execute("select plus(1), plus(1, b := 2), ov(3), ov(3, 4), s2.inner(1), \\"odd name\\"(4)").fetchall(), con.execute("select count(*) from tab(3)").fetchall()
+        con.execute("insert into t (m) values ('bad')")
+        con.execute("select nextval('s2.fresh'), 'q'::s2.m2, ['ok']::ml").fetchall()
+        con.execute("select sequence_name, start_value, last_value from duckdb_sequences() order by 1").fetchall()
+        """,
+    ),
+    "columns that duckdb computes": session(
+        """
+        import duckdb
+        con = duckdb.connect(); con.execute("create table g(a int, b int generated always as (a * 2), c text)"); con.execute("insert into g values (1, 'x'), (2, 'y')")
+        """,
+        """
+        con.execute("select * from g").fetchall()
+        con.execute("insert into g values (5, 'z')") ;; con.execute("select * from g").fetchall()
+        """,
+    ),
+    "sequences of duckdb that go round or down, and macros of a connection": session(
+        """
+        import duckdb
+        con = duckdb.connect(); con.execute("create temp macro tm(a) as a + 1"); con.execute("create table t (a int)")
+        other = duckdb.connect(); other.execute("create sequence c minvalue 1 maxvalue 3 cycle; select nextval('c')").fetchall()
+        down = duckdb.connect(); down.execute("create sequence c increment by -1 start with -1; select nextval('c') from range(5)").fetchall()
+        """,
+        """
+        con.execute("select tm(1), 'tm'").fetchall()
+        other.execute("select nextval('c')").fetchall()
+        down.execute("select nextval('c')").fetchall()
+        """,
+        named="tm other",
     ),
 }

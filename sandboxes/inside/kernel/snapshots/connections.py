@@ -435,13 +435,15 @@ class Made:
         self.taken = False
 
 
-def make_database(schemas: list[str], tables: list[Any], statements: list[str]) -> Any:
-    """A database in memory with those tables."""
+def make_database(schemas: list[str], tables: list[Any], statements: list[str], first: list[str] | None = None) -> Any:
+    """A database in memory with those tables; `first` is what these may need, which earlier snapshots do not have."""
     import duckdb
 
     connection = duckdb.connect(":memory:")
     for schema in schemas:
         connection.execute(f"create schema if not exists {quoted(schema)}")
+    for statement in first or ():
+        connection.execute(statement)
     for schema, name, sql, rows in tables:
         connection.execute(f"use {quoted(schema)}")
         connection.execute(sql)

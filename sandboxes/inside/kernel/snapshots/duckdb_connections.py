@@ -5,16 +5,18 @@ What a connection and its database hold is asked when something ran on the datab
 """
 
 import contextlib
+import re
 import sys
 from dataclasses import dataclass, field
 from pickle import PicklingError
 from typing import Any
 
+from . import duckdb_definitions
 from .connections import OF_SESSION, OF_VARIABLE, connect_duckdb, literal, make_database, open_duckdb, quoted
 from .default_duckdb import may_exist
 from .duckdb_catalog import Rows
 from .duckdb_databases import SETTINGS, Database, Seen, has_profile, usual_functions, usual_settings
-from .singletons import portable_path
+from .singletons import CurrentSession, portable_path
 
 AS_TEXT = frozenset({"BIT", "TIME WITH TIME ZONE", "UHUGEINT", "BIGNUM", "VARINT"})
 KEPT = 16 << 20
@@ -28,11 +30,17 @@ union all select 'frame', view_name from duckdb_views()
 where temporary and not internal and sql like '%!_scan()%' escape '!' and view_name != '__append_df'
 union all select 'prepared statement', name from duckdb_prepared_statements()
 """
+MACROS = """
+select 'temporary macro', function_name from duckdb_functions()
+where not internal and database_name = 'temp' and function_type like '%macro'
+"""
+"""Those of the connection alone; it takes 10 ms to list them."""
 """What only the connection itself sees, and the databases: their coming and going is no entry of a catalog. When duckdb
 appends a frame, it leaves a view of its own."""
 REASONS = {
     "frame": "it was registered with a duckdb connection; register it again",
     "function": "this function was made with a duckdb connection; make it again",
+    "temporary macro": "this temporary macro was made with a duckdb connection; make it again",
     "variable": "this variable of a duckdb connection has a value that cannot be written as text; set it again",
     "prepared statement": "this prepared statement was made with a duckdb connection; make it again",
 }
@@ -40,7 +48,7 @@ REASONS = {
 
 
 OF_ITS_OWN = frozenset({"sequence", "macro", "type"})
-"""What a database in memory cannot be kept with."""
+"""What is defined in a database besides tables and views."""
 IN_TRANSACTION = "a duckdb connection in the middle of a transaction; commit or roll back first"
 BUSY = "a duckdb connection whose result is still being fetched; fetch all of it"
 NOT_REMEMBERED = -1
@@ -134,6 +142,8 @@ def _answer(database: Database, connection: Any, *, in_part: bool) -> Answer:
     try:
         number = connection.query("select txid_current()::varchar").fetchall()[0][0]
         own = connection.sql(OWN).fetchall()
+        if CurrentSession.cells.any(_has_temporary_macros):
+            own += connection.sql(MACROS).fetchall()
     except error_of_duckdb as error:
         if "ransaction" in str(error):
             return Answer(IN_TRANSACTION)
@@ -161,6 +171,13 @@ def _answer(database: Database, connection: Any, *, in_part: bool) -> Answer:
         with database.catalog.cursor(connection) as cursor:
             cursor.execute("checkpoint")
     return answer
+
+
+def _has_temporary_macros(text: str) -> bool:
+    return TEMPORARY.search(text) is not None
+
+
+TEMPORARY = re.compile(r"\btemp(?:orary)?\s+(?:macro|function)\b", re.IGNORECASE)
 
 
 def _settings(database: Database, connection: Any) -> dict[str, str]:
@@ -223,21 +240,46 @@ def reduce_database(_: Any, database: Database) -> Any:
     return make_database, found
 
 
-def _content(database: Database, connection: Any, catalog: Rows) -> tuple[list[str], list[Any], list[str]] | str:
-    """What `make_database` makes a database of: its tables as arrow tables, its views as their SQL; or why not."""
+def _content(
+    database: Database, connection: Any, catalog: Rows
+) -> tuple[list[str], list[Any], list[str], list[str]] | str:
+    """What `make_database` makes a database of: its tables as arrow tables, all else as SQL; or why not."""
+    first, after = list[str](), list[str]()
     if catalog.keys() & OF_ITS_OWN:
-        return "a duckdb database in memory with sequences, macros or types of its own"
-    columns: dict[tuple[str, str], list[str]] = {}
+        try:
+            with database.catalog.cursor(connection) as cursor:
+                tables = [(schema, sql) for schema, _, sql, _ in catalog.get("table", ())]
+                first, after = duckdb_definitions.statements(cursor, tables)
+        except Exception:  # it has what cannot be told
+            return "a duckdb database in memory with sequences, macros or types that do not say all of themselves"
+    columns: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for schema, table, (name, kind), _ in catalog.get("column", ()):
-        columns.setdefault((schema, table), []).append(_column(name, kind))
-    tables = []
+        columns.setdefault((schema, table), []).append((_column(name, kind), name))
+    found = []
     with database.catalog.cursor(connection) as cursor:
         for schema, name, sql, _ in catalog.get("table", ()):
-            wanted = ", ".join(columns[schema, name])
+            generated = _generated(cursor, schema, name, sql, catalog)
+            wanted = ", ".join(one for one, of_rows in columns[schema, name] if of_rows not in generated)
             rows = cursor.sql(f"select {wanted} from {quoted(schema)}.{quoted(name)}")
-            tables.append((schema, name, sql, rows.to_arrow_table()))
+            found.append((schema, name, sql, rows.to_arrow_table()))
     statements = [sql for kind in ("index", "view") for _, _, sql, _ in catalog.get(kind, ())]
-    return [schema for schema, *_ in catalog.get("schema", ())], tables, statements
+    return [schema for schema, *_ in catalog.get("schema", ())], found, [*after, *statements], first
+
+
+def _generated(cursor: Any, schema: str, table: str, sql: str, catalog: Rows) -> set[str]:
+    """The columns of a table that duckdb computes, into which nothing can be written."""
+    found = set[str]()
+    if GENERATED not in sql.upper():
+        return found
+    for name in [name for of_schema, of, (name, _), _ in catalog["column"] if (of_schema, of) == (schema, table)]:
+        try:
+            cursor.execute(f"explain insert into {quoted(schema)}.{quoted(table)} ({quoted(name)}) select null")
+        except sys.modules["duckdb"].Error as error:
+            found |= {name} if "generated column" in str(error) else set()
+    return found
+
+
+GENERATED = "GENERATED ALWAYS"
 
 
 def _column(name: str, kind: str) -> str:

@@ -19,7 +19,7 @@ def reduce_file(pickler: Any, file: Any) -> Any:
     if file in (special("stdout"), special("stderr"), special("stdin")):
         return NotImplemented
     text = isinstance(file, io.TextIOWrapper)
-    settings = (file.encoding, file.errors, _newline(file)) if text else (None, None, None)
+    settings = (file.encoding, file.errors, newline_of(file)) if text else (None, None, None)
     if file.closed:
         return closed_file, (type(file).__name__, _name(file), _mode(file), settings)
     if text and type(file.buffer) not in (io.BufferedReader, io.BufferedWriter, io.BufferedRandom):
@@ -90,7 +90,7 @@ NEWLINES = (None, "", "\n", "\r", "\r\n")
 WORD = ctypes.sizeof(ctypes.c_void_p)
 
 
-def _newline(file: Any) -> str | None:
+def newline_of(file: Any) -> str | None:
     """What a text file was given for `newline`, which it keeps and does not tell."""
     place = _place_of_newline()
     return None if place is None else _text_at(file, place)

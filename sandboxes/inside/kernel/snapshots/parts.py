@@ -3,7 +3,9 @@
 import codecs
 import functools
 import importlib
+import itertools
 import sys
+import threading
 from typing import Any
 
 from . import attributes
@@ -194,3 +196,35 @@ def _context() -> Any:
 def _settings(context: Any) -> Any:
     ciphers = [one["name"] for one in context.get_ciphers()]
     return [getattr(context, name, None) for name in SETTINGS], ciphers, context.cert_store_stats()
+
+
+def reduce_rule(_pickler: Any, rule: Any) -> Any:
+    """A rule of dates that remembers the first of them: it goes on after these."""
+    space = vars(rule)
+    if space.get("_cache") is None:
+        return NotImplemented
+    own = {name: value for name, value in space.items() if name not in OF_REMEMBERING}
+    # Once it is at its end, a rule holds its lock for ever.
+    going, held = space.get("_cache_gen") is not None, space["_cache_lock"].locked()
+    return make_rule, (type(rule),), (own, going, held), None, None, fill_rule
+
+
+OF_REMEMBERING = ("_cache_gen", "_cache_lock")
+
+
+def make_rule(kind: Any) -> Any:
+    """One that is still to be filled."""
+    return object.__new__(kind)
+
+
+def fill_rule(rule: Any, state: Any) -> None:
+    """Let it remember what it did, and go on after that."""
+    own, is_going, is_held = state
+    vars(rule).update(own, _cache_gen=None, _cache_lock=threading.Lock())
+    if is_going:
+        dates = rule._iter()
+        for _ in itertools.islice(dates, len(own["_cache"])):
+            pass
+        rule._cache_gen = dates
+    if is_held:
+        rule._cache_lock.acquire()

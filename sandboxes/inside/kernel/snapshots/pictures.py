@@ -1,9 +1,12 @@
 """Pictures of PIL: one that is still read from a file goes on doing that; others keep what hangs on them."""
 
 import ctypes
+import gc
 import importlib
 import io
 import os
+import sys
+from pickle import PicklingError
 from typing import Any
 
 from .attributes import with_hung
@@ -195,3 +198,45 @@ def reduce_font(pickler: Any, font: Any) -> Any:
 def make_font(kind: Any, data: bytes, *settings: Any) -> Any:
     """A font out of its bytes."""
     return kind(io.BytesIO(data), *settings)
+
+
+WORD = ctypes.sizeof(ctypes.c_void_p)
+
+
+def reducers_of_pixels() -> dict[type, Any]:
+    """The reducer of what `load` gives, whose class has no name anywhere."""
+    library = sys.modules.get("PIL.Image")
+    try:
+        return {type(library.core.new("L", (1, 1)).pixel_access(0)): reduce_pixels} if library is not None else {}
+    except Exception:  # it cannot be used, and says so to whoever asks
+        return {}
+
+
+def reduce_pixels(pickler: Any, pixels: Any) -> Any:
+    """The pixels of a picture, to be read and set."""
+    library = sys.modules["PIL.Image"]
+    known = library.core.new("L", (1, 1))
+    if not _is_in(known, known.pixel_access(0)):
+        raise PicklingError("the pixels of a picture, which this version keeps in a way that is not known")
+    memory = _memory_of(pixels)
+    pictures = [one for one in gc.get_objects() if issubclass(type(one), library.Image)]
+    picture = next((one for one in pictures if vars(one).get("_im") is memory), None)
+    if picture is None:
+        picture = pickler.reducers.pictures.setdefault(id(memory), library.Image()._new(memory))
+    return make_pixels, (picture, bool(ctypes.c_int.from_address(id(pixels) + object.__basicsize__ + WORD).value))
+
+
+def _memory_of(pixels: Any) -> Any:
+    return ctypes.py_object.from_address(id(pixels) + object.__basicsize__).value
+
+
+def _is_in(memory: Any, pixels: Any) -> bool:
+    """Whether such an object is no more than the memory of a picture and a number, whether it can be read only."""
+    held = ctypes.c_void_p.from_address(id(pixels) + object.__basicsize__).value
+    return type(pixels).__basicsize__ == object.__basicsize__ + 2 * WORD and held == id(memory)
+
+
+def make_pixels(picture: Any, is_read_only: bool) -> Any:
+    """Those of a picture that was restored."""
+    picture.load()
+    return picture.im.pixel_access(int(is_read_only))

@@ -37,6 +37,7 @@ from . import (
     arrays,
     attributes,
     caches,
+    compressed_files,
     connections,
     containers,
     contexts,
@@ -127,7 +128,7 @@ BUILT_IN: dict[type, Reduce] = {
     contextvars.Context: contexts.reduce_context,
     contextvars.Token: contexts.refuse_token,
     type(os.environ): refusing.reduce_environment,
-    io.TextIOWrapper: opened.reduce_file,
+    io.TextIOWrapper: compressed_files.reduce_text,
     io.BufferedReader: opened.reduce_file,
     io.BufferedWriter: opened.reduce_file,
     io.BufferedRandom: opened.reduce_file,
@@ -166,6 +167,7 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("polars", "Series", tables.reduce_polars_series),
     ("polars", "LazyFrame", tables.reduce_polars_query),
     ("polars", "Expr", tables.reduce_polars_query),
+    ("polars._plr", "PySQLContext", tables.reduce_polars_context),
     ("matplotlib.cbook", "CallbackRegistry", drawing.reduce_callbacks),
     ("matplotlib.cbook", "Grouper", drawing.reduce_grouper),
     ("matplotlib.backends._backend_agg", "BufferRegion", drawing.reduce_region),
@@ -217,6 +219,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("traitlets", "HasTraits", parts.reduce_traits),
     ("bidict", "BidictBase", parts.reduce_two_ways),
     ("blinker.base", "Signal", references.reduce_signal),
+    ("dateutil.rrule", "rrulebase", parts.reduce_rule),
     ("tenacity", "BaseRetrying", contexts.reduce_retrying),
     ("threading", "local", contexts.reduce_local),
     *(("structlog._output", kind, refusing.reduce_printer) for kind in ("PrintLogger", "WriteLogger")),
@@ -237,6 +240,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("unittest.mock", "NonCallableMock", instances.reduce_attributes),
     ("weakref", "ReferenceType", references.reduce_reference),
     ("io", "TextIOWrapper", opened.reduce_text),
+    *((module, name, compressed_files.reduce_compressed) for module, name in sorted(compressed_files.KINDS)),
     ("functools", "partialmethod", functions.reduce_partial_method),
     ("weakref", "finalize", views.reduce_finalizer),
     ("re", "Scanner", refusing.reduce_scanner),
@@ -253,7 +257,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
 )
 
 
-OF_LIBRARIES_ONLY = (parts.reduce_lexer, parts.reduce_opening, refusing.reduce_printer)
+OF_LIBRARIES_ONLY = (parts.reduce_lexer, parts.reduce_opening, parts.reduce_rule, refusing.reduce_printer)
 """Those that know nothing of what a class of a cell has besides."""
 
 
@@ -281,7 +285,8 @@ class _OfLibraries:
         asked = library_patches.CellAttributes.assigned, CurrentSession.asks_for_attributes
         if asked == cls.seen[:2] and all(same):
             return
-        cls.exact, cls.bases = dict(_that_are_there(EXACT)), _that_are_there(BASES)
+        cls.exact = {**dict(_that_are_there(EXACT)), **pictures.reducers_of_pixels()}
+        cls.bases = _that_are_there(BASES)
         cls.tables = {**second, **first}
         seen = *asked, [kind for kind, _ in cls.bases], list(second)
         if seen != cls.seen:
@@ -350,6 +355,8 @@ class Reducers:
         """Connections of duckdb that cannot be kept, by identity, and why: others that hold them need not ask again."""
         self.copies: dict[int, generated_functions.Copy] = {}
         """What stands for copies of all variables, by their identities; the same in all streams, which so are one."""
+        self.pictures: dict[int, Any] = {}
+        """Pictures made for pixels that are in no picture any more, by the identity of these."""
         self.matches: dict[tuple[int, ...], refusing.Matches] = {}
         """The first matches in texts, by what they are matches of."""
         self.begun: set[int] = set()

@@ -345,3 +345,22 @@ def make_polars_series(name: str, array: Any, in_order: dict[str, bool] | None =
     for down in (in_order or {}).values():
         made = made.set_sorted(descending=down)
     return made.alias(name)
+
+
+def reduce_polars_context(_pickler: Any, context: Any) -> Any:
+    """The tables of a context for SQL, as queries."""
+    wrap = sys.modules["polars"].LazyFrame._from_pyldf
+    tables = {name: wrap(context.execute(f"select * from {_quoted(name)}")) for name in context.get_tables()}
+    return make_polars_context, (tables,)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def make_polars_context(tables: dict[str, Any]) -> Any:
+    """A context with these tables."""
+    context = importlib.import_module("polars._plr").PySQLContext.new()
+    for name, query in tables.items():
+        context.register(name, query._ldf)
+    return context

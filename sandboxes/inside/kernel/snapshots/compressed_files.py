@@ -1,0 +1,134 @@
+"""Compressed files that are being read, and text that is read through them or through bytes in memory.
+
+Such a file is opened again and read up to where it was. How many characters were read of a text nobody tells, least of
+all in a loop over its lines; a forked child counts them, which can read on without anybody noticing.
+"""
+
+import codecs
+import io
+import os
+from pickle import PicklingError
+from typing import Any
+
+from .forked import answer_of_child
+from .opened import newline_of, path_of, reduce_file
+from .singletons import found, portable_path
+
+READS = 1
+"""The mode of a file that is read, in all three modules."""
+LARGEST = 32 << 20
+"""Bytes of a file, as they are in it, through which text is counted."""
+FARTHEST = 512 << 20
+"""Bytes, decompressed, up to which a file is read again."""
+PIECE = 1_000
+"""Characters that are always fewer than are decoded at once."""
+WITH_MARKS = ("utf-16", "utf-32", "utf-8-sig")
+"""Encodings whose texts begin with a mark, which is written by whoever is at the beginning."""
+
+
+def reduce_compressed(_pickler: Any, file: Any) -> Any:
+    """A file of `gzip`, `bz2` or `lzma` that was opened by its path."""
+    kind, space = type(file), vars(file)
+    if (kind.__module__, kind.__name__) not in KINDS:
+        raise PicklingError("a compressed file of a class of its own")
+    if file.closed:
+        return make_closed, (kind,)
+    inner, mode = file_within(file), space.get("mode", space.get("_mode"))
+    own = space.get("myfileobj") is not None or space.get("_closefp", False)
+    arguments = getattr(space["_buffer"].raw, "_decomp_args", {}) if mode == READS else {}
+    if mode != READS or not own or arguments.get("format") or arguments.get("filters"):
+        raise PicklingError("a compressed file that is being written, or was not opened by its path")
+    path, place = path_of(inner), file.tell()
+    if not isinstance(path, str) or not os.path.samestat(os.stat(path), os.fstat(inner.fileno())):
+        raise PicklingError("its path belongs to another file by now")
+    if place > FARTHEST:
+        raise PicklingError("a large compressed file that is being read")
+    return open_compressed, (kind, portable_path(os.path.abspath(path)), place, space.get("name"))
+
+
+KINDS = {("gzip", "GzipFile"), ("bz2", "BZ2File"), ("lzma", "LZMAFile")}
+
+
+def file_within(file: Any) -> Any:
+    """The file that is decompressed."""
+    return vars(file).get("fileobj") or vars(file).get("_fp")
+
+
+def open_compressed(kind: Any, path: str, place: int, name: Any) -> Any:
+    """The file, at its place."""
+    file = kind(found(path))
+    if name is not None:
+        file.name = name
+    file.seek(place)
+    return file
+
+
+def make_closed(kind: Any) -> Any:
+    """One that is closed."""
+    file = kind(io.BytesIO(), "rb")
+    file.close()
+    return file
+
+
+def reduce_text(pickler: Any, file: Any) -> Any:
+    """Text that is read or written through whatever."""
+    if file.closed or type(file.buffer) in (io.BufferedReader, io.BufferedWriter, io.BufferedRandom):
+        return reduce_file(pickler, file)
+    return _reduce_layered(file)
+
+
+def _reduce_layered(file: Any) -> Any:
+    """Text that is read through a compressed file or a member of an archive, or read and written through bytes."""
+    buffer = file.buffer
+    if (type(buffer).__module__, type(buffer).__name__) not in UNDER or codecs.lookup(file.encoding).name in WITH_MARKS:
+        raise PicklingError(f"text that is read through a {type(buffer).__name__}")
+    settings = file.encoding, file.errors, newline_of(file), file.line_buffering, file.write_through
+    count = int(answer_of_child(lambda: str(_characters(file, settings)).encode()))
+    return make_layered, (buffer, count, *settings)
+
+
+UNDER = {*KINDS, ("zipfile", "ZipExtFile"), ("_io", "BytesIO")}
+
+
+def _characters(file: Any, settings: Any) -> int:
+    """In a child: how many were read. What comes back only by chance is an error."""
+    buffer = file.buffer
+    in_memory = type(buffer) is io.BytesIO
+    place, before = buffer.tell(), buffer.getvalue() if in_memory else b""
+    if file.writable():
+        file.flush()
+        if in_memory and buffer.getvalue() != before:
+            raise ValueError("text that is still to be written to a BytesIO")
+    elif not in_memory and os.fstat(_descriptor(buffer)).st_size > LARGEST:
+        raise ValueError("a large compressed text that is being read")
+    left, whole = _length(file), 0
+    file.seek(0)
+    whole = _length(file)
+    again = make_layered(buffer, whole - left, *settings)
+    if in_memory and buffer.tell() != place:
+        raise ValueError("text that was read in another way through a BytesIO")
+    if _length(again) != left:
+        raise ValueError("text whose place cannot be found again")
+    return whole - left
+
+
+def _descriptor(buffer: Any) -> int:
+    inner: Any = file_within(buffer) or getattr(buffer, "_fileobj", None)
+    descriptor: int = getattr(inner, "_file", inner).fileno()
+    return descriptor
+
+
+def _length(file: Any) -> int:
+    return sum(iter(lambda: len(file.read(1 << 20)), 0))
+
+
+def make_layered(buffer: Any, count: int, *settings: Any) -> Any:
+    """Text through a file, after so many characters."""
+    buffer.seek(0)
+    file = io.TextIOWrapper(buffer, *settings)
+    while count > 0:
+        read = len(file.read(min(count, PIECE)))
+        if not read:
+            break
+        count -= read
+    return file

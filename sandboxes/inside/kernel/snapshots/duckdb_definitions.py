@@ -1,0 +1,123 @@
+"""Sequences, types and macros of duckdb databases in memory, as statements that make them again.
+
+The parameters of macros with their defaults are in what duckdb answers to a call with too many arguments, and nowhere
+else. The statements are tried out on a database of their own before they are relied on.
+"""
+
+import contextlib
+import sys
+from typing import Any
+
+from .connections import quoted
+
+MOST_NUMBERS = 1_000_000
+"""How often a sequence is asked for its next number, to be where it was."""
+SCHEMAS = "select schema_name from duckdb_schemas() where not internal and database_name = current_database()"
+SEQUENCES = """
+select schema_name, sequence_name, temporary, start_value, min_value, max_value, increment_by, cycle, last_value
+from duckdb_sequences() order by sequence_oid
+"""
+TYPES = "select schema_name, type_name, database_name from duckdb_types() where not internal order by type_oid"
+MACROS = """
+select schema_name, function_name, function_type, database_name, parameters, macro_definition
+from duckdb_functions() where not internal and function_type like '%macro' order by function_oid
+"""
+DEFAULT = " := "
+CANDIDATES = "Candidate macros:"
+"""Before the lines that say how a macro is called."""
+
+
+def statements(cursor: Any, tables: list[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    """What makes them, before the tables and after these.
+
+    Args:
+        cursor: One to the database.
+        tables: The schemas of its tables, and their SQL.
+
+    Raises:
+        ValueError: One does not say all of itself.
+        duckdb.Error: They make nothing of the kind.
+    """
+    first = [*_sequences(cursor), *_types(cursor)]
+    after = _macros(cursor)
+    wanted = _listed(cursor)
+    with contextlib.closing(sys.modules["duckdb"].connect(":memory:")) as trial:
+        for (schema,) in cursor.execute(SCHEMAS).fetchall():
+            trial.execute(f"create schema if not exists {quoted(schema)}")
+        for statement in first:
+            trial.execute(statement)
+        for schema, sql in tables:
+            trial.execute(f"use {quoted(schema)}")
+            trial.execute(sql)
+        trial.execute("use main")
+        for statement in after:
+            trial.execute(statement)
+        if _listed(trial) != wanted:
+            raise ValueError("they are made as others")
+    return first, after
+
+
+def _listed(cursor: Any) -> list[Any]:
+    types = cursor.execute(TYPES).fetchall()
+    return [cursor.execute(SEQUENCES).fetchall(), types, sorted(_macros(cursor))]
+
+
+def _sequences(cursor: Any) -> list[str]:
+    made = []
+    for schema, name, temporary, start, least, most, step, cycle, last in cursor.execute(SEQUENCES).fetchall():
+        count = 0 if last is None else (last - start) // step + 1
+        if temporary or not 0 <= count <= MOST_NUMBERS or (count and cycle):
+            raise ValueError(f"sequence {name}")
+        place = f"{quoted(schema)}.{quoted(name)}"
+        ends = f"minvalue {least} maxvalue {most} start with {start}{' cycle' if cycle else ''}"
+        made.append(f"create sequence {place} increment by {step} {ends}")
+        if count:
+            made.append(f"select max(nextval({_text(place)})) from range({count})")
+    return made
+
+
+def _types(cursor: Any) -> list[str]:
+    made = []
+    for schema, name, database in cursor.execute(TYPES).fetchall():
+        place = f"{quoted(schema)}.{quoted(name)}"
+        if database == "temp":
+            raise ValueError(f"type {name}")
+        ((kind,),) = cursor.execute(f"select typeof(null::{place})").fetchall()
+        made.append(f"create type {place} as {kind}")
+    return made
+
+
+def _macros(cursor: Any) -> list[str]:
+    ways: dict[tuple[str, str, str, str], list[tuple[list[str], str]]] = {}
+    for *which, parameters, body in cursor.execute(MACROS).fetchall():
+        ways.setdefault(tuple(which), []).append((parameters, body))
+    made = []
+    for (schema, name, kind, database), bodies in ways.items():
+        place, table = f"{quoted(schema)}.{quoted(name)}", "table " if kind == "table_macro" else ""
+        most = max(len(parameters) for parameters, _ in bodies)
+        called = _signatures(cursor, f"{'* from ' if table else ''}{place}({', '.join(['null'] * (most + 1))})", name)
+        if database == "temp" or len(called) != len(bodies):
+            raise ValueError(f"macro {name}")
+        given = [
+            listed if DEFAULT in listed else ", ".join(map(quoted, parameters))
+            for listed, (parameters, _) in zip(called, bodies, strict=True)
+        ]
+        each = [f"({listed}) as {table}({body})" for listed, (_, body) in zip(given, bodies, strict=True)]
+        made.append(f"create macro {place}{', '.join(each)}")
+    return made
+
+
+def _signatures(cursor: Any, call: str, name: str) -> list[str]:
+    """The parameters of each way to call a macro."""
+    try:
+        cursor.execute(f"explain select {call}")
+    except sys.modules["duckdb"].Error as error:
+        _, _, lines = str(error).partition(CANDIDATES)
+        listed = lines.partition("\n\n")[0].strip().splitlines()
+        heads = [line.strip().partition("(") for line in listed]
+        return [rest.rpartition(")")[0] for head, _, rest in heads if head.strip('"') == name]
+    return []
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
