@@ -317,4 +317,72 @@ SESSIONS: dict[str, HardSession] = {
         """,
         named="tm other",
     ),
+    "transactions that have read nothing yet, or are behind, in files without names, with what is deferred": session(
+        """
+        import sqlite3, os
+        lazy = sqlite3.connect("l.db", isolation_level=None, timeout=0.1); lazy.execute("create table t (a)"); lazy.execute("begin"); beside = sqlite3.connect("l.db", timeout=0.1)
+        behind = sqlite3.connect("w.db", isolation_level=None); behind.execute("pragma journal_mode=wal"); behind.execute("create table t (a)"); behind.execute("begin"); behind.execute("select * from t").fetchall()
+        ahead = sqlite3.connect("w.db"); ahead.execute("insert into t values (1)"); ahead.commit()
+        nameless = sqlite3.connect(""); nameless.execute("pragma cache_size = 10"); nameless.execute("create table t (a)"); nameless.commit(); many = nameless.executemany("insert into t values (?)", [("x" * 500,)] * 4000).rowcount
+        deferred = sqlite3.connect(":memory:"); deferred.execute("pragma foreign_keys = on"); deferred.execute("create table p (id integer primary key)"); deferred.execute("create table c (p int references p deferrable initially deferred)"); deferred.execute("insert into c values (5)")
+        scripted = sqlite3.connect(":memory:", isolation_level=None); scripted.execute("create table t (a)"); scripted.execute("begin"); scripted.executescript("save" + "point one; insert into t values (1)")
+        replaced = sqlite3.connect("r.db"); replaced.execute("create table t (a)"); replaced.commit(); replaced.execute("insert into t values (1)"); other = sqlite3.connect("new.db"); other.execute("create table t (a)"); other.commit(); other.close(); os.replace("new.db", "r.db")
+        """,
+        """
+        beside.execute("insert into t values (1)"); beside.commit() ;; beside.execute("select * from t").fetchall()
+        lazy.execute("select * from t").fetchall(), lazy.in_transaction
+        behind.execute("select * from t").fetchall(), ahead.execute("select * from t").fetchall()
+        nameless.execute("select count(*) from t").fetchall(), nameless.execute("pragma integrity_check").fetchall(), many
+        deferred.commit()
+        scripted.execute("rollback to one")
+        replaced.execute("select * from t").fetchall()
+        """,
+        named="lazy behind nameless deferred scripted replaced",
+    ),
+    "a column that is added to a table in a transaction, beside triggers": session(
+        """
+        import sqlite3
+        con = sqlite3.connect("a.db"); con.executescript("create table t (a, b text); create table log (x); create trigger tr after insert on t begin insert into log values (new.a); end; create index i on t (a); create table last (z)")
+        con.executemany("insert into t values (?, 'x')", [(n,) for n in range(500)]); con.commit()
+        con.execute("alter table t add column c text default 'new, one'"); con.execute("insert into t (a) values (-1)"); con.execute("update log set x = 0 where x = 1")
+        other = sqlite3.connect("a.db", timeout=0.1)
+        """,
+        """
+        con.execute("select type, name, tbl_name, sql from sqlite_master").fetchall()
+        con.execute("select * from t where a < 2 order by a").fetchall(), con.execute("select count(*), sum(x) from log").fetchall()
+        other.execute("select count(*) from t").fetchone()
+        con.execute("insert into t (a) values (-2)") ;; con.execute("select count(*), min(x) from log").fetchall()
+        con.rollback() ;; con.execute("select sql from sqlite_master where name = 't'").fetchall(), con.execute("select count(*) from t").fetchall()
+        con.execute("pragma integrity_check").fetchall()
+        """,
+    ),
+    "what another process may do to a file while a transaction is open": session(
+        """
+        import sqlite3, subprocess, sys
+        con = sqlite3.connect("a.db"); con.execute("create table t (a)"); con.execute("insert into t values (1)"); con.commit()
+        con.execute("insert into t values (2)")
+        WRITE = "import sqlite3; c = sqlite3.connect('a.db', timeout=0.1, isolation_level=None); c.execute('insert into t values (9)')"
+        def elsewhere(): return subprocess.run([sys.executable, "-c", WRITE], capture_output=True, text=True).stderr.strip().splitlines()[-1:]
+        """,
+        """
+        elsewhere()
+        con.commit() ;; con.execute("select * from t").fetchall(), con.execute("pragma integrity_check").fetchall()
+        elsewhere() ;; con.execute("select * from t").fetchall()
+        """,
+    ),
+    "cursors with slots, and of queries that call functions": session(
+        """
+        import sqlite3
+        class Named(sqlite3.Cursor):
+            __slots__ = ("label",)
+        named = Named(sqlite3.connect(":memory:")); named.label = "n"; calls = []
+        taught = sqlite3.connect(":memory:"); taught.create_function("noted", 1, lambda x: calls.append(x) or x)
+        half = taught.execute("select noted(column1) from (values (1), (2), (3))"); first = half.fetchone()
+        """,
+        """
+        named.label
+        half.fetchone(), calls, first
+        """,
+        named="named half noted",
+    ),
 }

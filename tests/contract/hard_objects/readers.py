@@ -31,7 +31,7 @@ SESSIONS: dict[str, HardSession] = {
         g = gzip.open("a.gzip", "rt"); g0 = next(g); b = bz2.open("a.bz2", "rt", encoding="utf-8"); b0 = b.readline(); x = lzma.open("a.lzma", "rt"); x0 = x.read(2000)
         zf = zipfile.ZipFile("a.zip"); ze = io.TextIOWrapper(zf.open("a.txt"), "utf-8", newline=""); ze0 = next(ze)
         buf = io.BytesIO(text.encode("latin-1")); t = io.TextIOWrapper(buf, "latin-1"); t0 = t.readline()
-        out = io.BytesIO(); w = io.TextIOWrapper(out, "utf-8", write_through=True, newline="\\r\\n"); w.write("ab\\n"); 
+        out = io.BytesIO(); w = io.TextIOWrapper(out, "utf-8", write_through=True, newline="\\r\\n"); w.write("ab\\n")
         pend = io.BytesIO(); pw = io.TextIOWrapper(pend, "utf-8"); pw.write("ab")
         """,
         """

@@ -23,7 +23,7 @@ from .sqlite_functions import (
     silenced,
     written_in_cells,
 )
-from .sqlite_transactions import TITLE, begun_by, count_up, counts_of, resume
+from .sqlite_transactions import TITLE, begun_by, count_up, counts_of, may_be_looked_at, resume
 
 PRAGMAS = (
     "foreign_keys", "recursive_triggers", "busy_timeout", "cache_size", "temp_store", "synchronous", "read_uncommitted",
@@ -126,6 +126,8 @@ def _reduce_sqlite(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any
     databases = [(as_text(name), as_text(path)) for _, name, path in rows_of(connection, "pragma database_list")]
     if any(name not in ("main", "temp") for name, _ in databases):
         raise PicklingError("a database connection with other databases attached")
+    if connection.in_transaction and not may_be_looked_at(connection):
+        raise PicklingError(f"{TITLE}; commit or roll back first")
     if rows_of(connection, "select 1 from temp.sqlite_master limit 1"):
         raise PicklingError("a database connection with temporary tables")
     taught = _taught(pickler, connection, callbacks)

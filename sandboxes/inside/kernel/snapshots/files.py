@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 from ..packages import FOLDER
 from ..shared_state import SharedMap, SharedMaps
 from .blobs import CHUNK, Blobs, Spool
+from .opened import descriptors_by_file
 
 UNIT = re.compile(re.escape(FOLDER) + r"/[^/]+/[^/]+/site-packages/[^/]+")
 """What is one stream: all that lies directly in a folder for packages."""
@@ -194,6 +195,7 @@ class FileTable:
         self._trees = Trees()
         self._maps = SharedMaps()
         self._mapped: set[int] = set()
+        self._opened: dict[tuple[int, int], int] | None = None
         """The inodes of files whose times need not tell that they are written."""
 
     def _is_written(self, mapped: SharedMap) -> bool:
@@ -242,6 +244,7 @@ class FileTable:
         seen: dict[str, tuple[Key, int, list[str]]] = {}
         self._sizes = {}
         self._mapped = {one.inode for one in self._maps.now(self._is_written)}
+        self._opened = None
         inodes: dict[tuple[int, int], str] = {}
         for path, status in self._walk("", lost):
             full = os.path.join(self._root, path)
@@ -333,7 +336,9 @@ class FileTable:
         else:
             now = time.time_ns()
             spool.count(_holes(status))
-            chunks, status = _read(full, spool)
+            if self._opened is None:
+                self._opened = descriptors_by_file()
+            chunks, status = _read(full, self._opened.get((status.st_dev, status.st_ino)), spool)
             seen[path] = (_key(status), now, chunks)
         return {
             "mode": stat.S_IMODE(status.st_mode),
@@ -454,19 +459,35 @@ def _holes(status: os.stat_result) -> int:
     return holes if status.st_size >= SPARSE and 2 * holes > status.st_size else 0
 
 
-def _read(full: str, spool: Spool) -> tuple[list[str], os.stat_result]:
-    """The chunks of a file, and its status before it was read."""
-    with open(full, "rb", buffering=0) as file:
-        status = os.fstat(file.fileno())
+def _read(full: str, opened: int | None, spool: Spool) -> tuple[list[str], os.stat_result]:
+    """The chunks of a file, and its status before it was read.
+
+    Args:
+        full: Its path.
+        opened: A descriptor with which this process has it open. Closing another one would take away the locks that the
+            process has on the file, as databases have them.
+        spool: Where the chunks go.
+    """
+    descriptor = os.open(full, os.O_RDONLY | os.O_CLOEXEC) if opened is None else opened
+    try:
+        status = os.fstat(descriptor)
+        if opened is not None and not os.path.samestat(status, os.stat(full)):
+            raise ValueError("it was closed while it was read")
         chunks: list[str] = []
         size = 0
-        while size < status.st_size and (data := file.read(min(16 * CHUNK, status.st_size - size))):
+        while size < status.st_size and (data := os.pread(descriptor, min(16 * CHUNK, status.st_size - size), size)):
             size += len(data)
-            while len(data) % CHUNK and size < status.st_size and (more := file.read(CHUNK - len(data) % CHUNK)):
+            while len(data) % CHUNK and size < status.st_size:
+                more = os.pread(descriptor, CHUNK - len(data) % CHUNK, size)
+                if not more:
+                    break
                 size += len(more)
                 data += more
             view = memoryview(data)
             chunks += spool.put_all([view[start : start + CHUNK] for start in range(0, len(view), CHUNK)])
+    finally:
+        if opened is None:
+            os.close(descriptor)
     if size != status.st_size:
         raise ValueError("it changed while it was read")
     return chunks, status

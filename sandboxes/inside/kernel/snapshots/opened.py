@@ -2,9 +2,11 @@
 
 import contextlib
 import ctypes
+import fcntl
 import functools
 import io
 import os
+import stat
 from pickle import PicklingError
 from typing import Any
 
@@ -65,6 +67,19 @@ def descriptors_of(path: str) -> list[int]:
         with contextlib.suppress(OSError):  # the list itself is closed by now
             if os.readlink(f"/proc/self/fd/{name}") == real:
                 found.append(int(name))
+    return found
+
+
+def descriptors_by_file() -> dict[tuple[int, int], int]:
+    """The files that this process has open and can read, by device and number, each with one of its descriptors."""
+    found: dict[tuple[int, int], int] = {}
+    for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ():
+        with contextlib.suppress(OSError):  # the list itself is closed by now
+            status = os.fstat(int(name))
+            flags = fcntl.fcntl(int(name), fcntl.F_GETFL)
+            is_read = flags & os.O_ACCMODE != os.O_WRONLY and not flags & (os.O_PATH | os.O_DIRECT)
+            if stat.S_ISREG(status.st_mode) and is_read:
+                found[status.st_dev, status.st_ino] = int(name)
     return found
 
 

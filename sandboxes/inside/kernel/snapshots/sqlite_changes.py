@@ -9,10 +9,12 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from .sqlite_content import without_triggers
+
 MOST = 100_000
 """Statements."""
-PASSES = 3
-"""After the first, what numbers rows by itself (`sqlite_sequence`) is compared once more."""
+PASSES = 4
+"""First columns are added; at the end what numbers rows by itself (`sqlite_sequence`) is compared."""
 NUMBERS = ("rowid", "_rowid_", "oid")
 INTERNAL = "sqlite_"
 SEQUENCE = "sqlite_sequence"
@@ -73,8 +75,9 @@ def change(connection: Any, image: bytes) -> None:
         statements = differences(image_of(connection), image)
         if not statements:
             return
-        for sql, values in statements:
-            rows_of(connection, sql, values)
+        with without_triggers(connection):
+            for sql, values in statements:
+                rows_of(connection, sql, values)
     if differences(image_of(connection), image):
         raise UnlikeError("what was changed cannot be changed again")
 
@@ -87,6 +90,10 @@ def differences(before: bytes, after: bytes) -> list[Statement]:
             both.deserialize(in_one_file(before), name="before")
         was, now = _schema(both, "before"), _schema(both, "main")
         changed = {key for key in was.keys() | now.keys() if was.get(key) != now.get(key)}
+        both_have = [key for key in changed if key[0] == "table" and key in was.keys() & now.keys()]
+        columns = [(name, _added(was[kind, name][1], now[kind, name][1])) for kind, name in both_have]
+        if any(column for _, column in columns):
+            return [(f"alter table {_quoted(name)} add column {column}", ()) for name, column in columns if column]
         remade = {name for kind, name in changed if kind == "table"}
         for name in remade:
             sql = (now.get(("table", name)) or was["table", name])[1]
@@ -109,6 +116,14 @@ def differences(before: bytes, after: bytes) -> list[Statement]:
     return found
 
 
+def _added(was: str, now: str) -> str:
+    """The column that was added to a table, as sqlite writes it into the table's SQL; empty: that is not all."""
+    end = was.rfind(")")
+    head, tail = was[:end], was[end:]
+    is_longer = len(now) > len(was) + 2 and now.startswith(f"{head}, ") and now.endswith(tail)
+    return now[len(head) + 2 : len(now) - len(tail)] if is_longer else ""
+
+
 def _schema(both: Any, database: str) -> Schema:
     asked = rows_of(both, f"select type, name, tbl_name, sql from {database}.sqlite_master where sql is not null")
     return {(kind, name): (table, sql) for kind, name, table, sql in asked}
@@ -119,11 +134,10 @@ def _head(both: Any, database: str, name: str) -> int:
 
 
 def _drops(was: Schema, changed: set[tuple[str, str]], remade: set[str], rows: "_Rows") -> Iterator[Statement]:
-    """What is taken away first: triggers would be called by what is done to rows."""
+    """What is taken away first."""
     for kind in ("trigger", "view", "index", "table"):
         for key, (table, _) in was.items():
-            goes = key in changed or (kind == "trigger" and not rows.none)
-            if key[0] == kind and goes and key[1] != SEQUENCE and not (kind == "index" and table in remade):
+            if key[0] == kind and key in changed and key[1] != SEQUENCE and not (kind == "index" and table in remade):
                 yield f"drop {kind} {_quoted(key[1])}", ()
 
 
@@ -133,8 +147,7 @@ def _makes(now: Schema, changed: set[tuple[str, str]], remade: set[str], rows: "
         if not kind:
             yield from (*rows.deleted, *rows.updated, *rows.inserted)
         for key, (table, sql) in now.items():
-            comes = key in changed or table in remade or (kind == "trigger" and not rows.none)
-            if key[0] == kind and comes and key[1] != SEQUENCE:
+            if key[0] == kind and (key in changed or table in remade) and key[1] != SEQUENCE:
                 yield sql, ()
 
 

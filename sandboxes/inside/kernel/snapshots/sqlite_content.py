@@ -5,18 +5,24 @@ whatever kind (`SQLITE_FCNTL_DATA_VERSION`), which Python's module does not give
 pointer to its connection that the object of Python begins with. Where that is not there, all is read each time.
 """
 
+import contextlib
 import ctypes
 import functools
 import gc
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 OLDEST, NEWEST = (3, 11), (3, 14)
 """The versions of CPython whose objects begin in this way."""
 PLACE = object.__basicsize__
-DATA_VERSION = 35
+DATA_VERSION, ENABLE_TRIGGER = 35, 1003
+STATES = {
+    "select 1": (0, 0), "begin": (0, 0), "begin; savepoint a": (1, 0), "begin; savepoint a; savepoint b": (2, 0),
+    "begin; savepoint a; savepoint b; savepoint c": (3, 0), "savepoint a": (0, 1), "savepoint a; savepoint b": (1, 1),
+}  # fmt: skip
+"""Statements, how many savepoints there are then but for one that began the transaction, and whether one did."""
 KEPT = 16 << 20
 """Bytes of a database that are kept beside it as long as it does not change; larger ones are read for each snapshot."""
 
@@ -32,7 +38,7 @@ def content_of(connection: Any, read: Callable[[], bytearray]) -> bytearray:
         connection: One to it, which sees nothing that others have not committed, and was not made by `deserialize`.
         read: Reads it.
     """
-    version, cache = data_version(connection), cache_of(connection)
+    version, cache = data_version(connection), _cache_of(connection)
     if version is None or cache is None:
         return read()
     known = _known.get(cache)
@@ -43,10 +49,75 @@ def content_of(connection: Any, read: Callable[[], bytearray]) -> bytearray:
     return known[1]
 
 
-def cache_of(connection: Any) -> Any:
+def _cache_of(connection: Any) -> Any:
     """The cache of its statements, which is made and goes with it; a connection itself has no weak references."""
     kind = type(functools.lru_cache(abs))
     return next((one for one in gc.get_referents(connection) if type(one) is kind), None)
+
+
+def transaction_state(connection: Any) -> int | None:
+    """Whether its transaction has read (1) or written, or may write (2), or neither (0); None: that is not known."""
+    calls = _calls()
+    pointer = _pointer(connection) if calls is not None else 0
+    return int(calls[1](pointer, b"main")) if calls is not None and pointer else None
+
+
+def savepoints(connection: Any) -> int | None:
+    """How many a transaction has, counting one that it was begun with; None: that is not known."""
+    places, pointer = _places_of_savepoints(), _pointer(connection)
+    if places is None or not pointer:
+        return None
+    number = ctypes.c_int.from_address(pointer + places[0]).value
+    return number + ctypes.c_ubyte.from_address(pointer + places[1]).value
+
+
+@functools.cache
+def _places_of_savepoints() -> tuple[int, int] | None:
+    """Where sqlite's object of a connection has the number of its savepoints, and whether it was begun with one.
+
+    No call tells it; so it is looked for in what changes with savepoints, and with nothing else.
+    """
+    calls = _calls()
+    if calls is None:
+        return None
+    size: Any = calls[3]
+    found = [set[int](), set[int]()]
+    for turn in range(2):
+        with contextlib.closing(sys.modules["sqlite3"].connect(":memory:", isolation_level=None)) as connection:
+            pointer = _pointer(connection)
+            length = int(size(pointer))
+            seen = []
+            for statement in list(STATES)[:: 1 if turn else -1]:
+                for one in statement.split(";"):
+                    connection.execute(one)
+                seen.append((statement, ctypes.string_at(pointer, length)))
+                if connection.in_transaction:
+                    connection.execute("rollback")
+            numbers = {
+                place
+                for place in range(0, length - 3, 4)
+                if all(int.from_bytes(image[place : place + 4], sys.byteorder) == STATES[one][0] for one, image in seen)
+            }
+            begun = {place for place in range(length) if all(image[place] == STATES[one][1] for one, image in seen)}
+        found = [numbers & found[0], begun & found[1]] if turn else [numbers, begun]
+    return (found[0].pop(), found[1].pop()) if all(len(places) == 1 for places in found) else None
+
+
+@contextlib.contextmanager
+def without_triggers(connection: Any) -> Iterator[None]:
+    """Let nothing that is done to rows call a trigger meanwhile."""
+    calls = _calls()
+    if calls is None:
+        raise ValueError("its triggers cannot be switched off")
+    pointer, was, now = _pointer(connection), ctypes.c_int(1), ctypes.c_int(1)
+    calls[2](pointer, ENABLE_TRIGGER, -1, ctypes.byref(was))
+    calls[2](pointer, ENABLE_TRIGGER, 0, ctypes.byref(now))
+    try:
+        if now.value:
+            raise ValueError("its triggers cannot be switched off")
+        yield
+    finally:
+        calls[2](pointer, ENABLE_TRIGGER, was.value, ctypes.byref(now))
 
 
 def data_version(connection: Any) -> int | None:
@@ -66,7 +137,7 @@ def _pointer(connection: Any) -> int:
 
 
 @functools.cache
-def _calls() -> tuple[Any, Any] | None:
+def _calls() -> tuple[Any, Any, Any, Any] | None:
     """The calls of sqlite that it takes; None: they cannot be relied on."""
     sqlite3 = sys.modules["sqlite3"]
     if sys.implementation.name != "cpython" or not OLDEST <= sys.version_info[:2] <= NEWEST:
@@ -76,15 +147,18 @@ def _calls() -> tuple[Any, Any] | None:
         library.sqlite3_libversion.restype = ctypes.c_char_p
         if library.sqlite3_libversion().decode() != sqlite3.sqlite_version:
             return None
-        control, state = library.sqlite3_file_control, library.sqlite3_txn_state
+        control, state, config = library.sqlite3_file_control, library.sqlite3_txn_state, library.sqlite3_db_config
+        size = library.sqlite3_msize
     except (OSError, AttributeError):  # an older one, or one that is built in
         return None
     control.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p)
     state.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+    size.argtypes, size.restype = (ctypes.c_void_p,), ctypes.c_uint64
+    config.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_int))
     # Objects of connections that are open begin with pointers that differ, those of closed ones with none.
     one, other = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
     opened = {_pointer(one), _pointer(other)}
     one.close()
     other.close()
     is_there = len(opened) == 2 and 0 not in opened and not _pointer(one) and not _pointer(other)
-    return (control, state) if is_there else None
+    return (control, state, config, size) if is_there else None

@@ -14,8 +14,10 @@ from pickle import PicklingError
 from typing import Any
 
 from .forked import answer_of_child
+from .instances import slots_of
 from .iterators import WORD
-from .sqlite_functions import silenced
+from .sqlite_changes import rows_of
+from .sqlite_functions import ADDED, KEPT, silenced
 
 MOST_VALUES = 10_000
 """Values of rows that are still to be fetched."""
@@ -30,6 +32,8 @@ def reduce_cursor(_pickler: Any, cursor: Any) -> Any:
     if places is None:
         raise PicklingError("a cursor of sqlite, which this Python keeps in a way that is not known")
     connection = _member(cursor, "connection")
+    if slots_of(type(cursor)):
+        raise PicklingError("a cursor of a class with slots")
     rows, is_closed = None, False
     if _is_in_query(cursor) and _is_open(connection):
         rows = _rows_to_come(cursor, connection)
@@ -74,6 +78,11 @@ def _rows_to_come(cursor: Any, connection: Any) -> list[list[Any]]:
     if _member(cursor, "rowcount") != -1:
         raise PicklingError("a cursor of sqlite whose statement changes rows and gives them; fetch them first")
 
+    lists = [one for one in gc.get_referents(cursor) if type(one) is list]
+    converts = any(converter is not None for one in lists for converter in one)
+    if converts or rows_of(connection, ADDED) != rows_of(_plain(), ADDED):
+        raise PicklingError("a cursor of sqlite with rows that were not fetched, for which functions may be called")
+
     def fetched() -> bytes:
         sqlite3 = sys.modules["sqlite3"]
         vars(sqlite3.Connection)["text_factory"].__set__(connection, str)
@@ -84,8 +93,15 @@ def _rows_to_come(cursor: Any, connection: Any) -> list[list[Any]]:
             raise ValueError("a cursor of sqlite with many rows that were not fetched")
         return json.dumps([[_packed(value) for value in row] for row in rows]).encode()
 
-    with silenced(connection):
+    with silenced(connection) as heard:
+        if KEPT in heard:
+            raise PicklingError("a cursor of sqlite with rows that were not fetched, which somebody hears")
         return [[_unpacked(value) for value in row] for row in json.loads(answer_of_child(fetched))]
+
+
+@functools.cache
+def _plain() -> Any:
+    return sys.modules["sqlite3"].connect(":memory:", check_same_thread=False)
 
 
 def _packed(value: Any) -> Any:

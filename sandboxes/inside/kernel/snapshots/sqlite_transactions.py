@@ -8,27 +8,30 @@ savepoints.
 """
 
 import contextlib
-import gc
 import hashlib
 import json
+import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pickle import PickleBuffer, PicklingError
 from typing import Any
 from urllib.parse import quote
 
 from .forked import answer_of_child
+from .opened import descriptors_of
 from .singletons import CurrentSession
 from .sqlite_changes import change, image_of, in_one_file, opened_on, rows_of
-from .sqlite_content import cache_of
+from .sqlite_content import savepoints, transaction_state
 
 LARGEST = 16 << 20
 """Bytes of a database of which this is done."""
 TITLE = "a database connection in the middle of a transaction"
-SAVEPOINTS = ("savepoint", "begin_nested")
-Begun = tuple[Any, str, bool, tuple[int, ...]]
-"""What the connection sees; the digest of what is committed, for a file; whether others are kept from writing before
-anything was written; and its counts of changes."""
+READS, WRITES = 1, 2
+"""States of a transaction."""
+TEMPORARY = "etilqs_"
+"""In the names of files that sqlite makes for itself."""
+Begun = tuple[Any, str, int, tuple[int, ...]]
+"""What the connection sees; the digest of what is committed, for a file; the transaction's state; and its counts."""
 Counts = tuple[int, ...]
 
 
@@ -47,75 +50,73 @@ def begun_by(connection: Any, path: str, counts: Counts, is_shared: Callable[[],
     Raises:
         PicklingError: It cannot be begun again.
     """
+    state = transaction_state(connection)
     try:
+        if not may_be_looked_at(connection):
+            raise ValueError("it has read nothing yet, which looking at it would change")
+        if not path and rows_of(connection, "pragma journal_mode") != [("memory",)]:
+            raise ValueError("its database is in a file without a name")
         size = rows_of(connection, "pragma page_count")[0][0] * rows_of(connection, "pragma page_size")[0][0]
-        if (
-            size > LARGEST
-            or CurrentSession.cells.any(_has_savepoint)
-            or any(map(_has_savepoint, _statements(connection)))
-        ):
-            raise ValueError("it is too large, or may have savepoints")
+        if size > LARGEST or savepoints(connection) != 0:
+            raise ValueError("it is too large, or has savepoints")
         if rows_of(connection, "pragma defer_foreign_keys")[0][0]:
             raise ValueError("its foreign keys are deferred")
+        if path and not descriptors_of(path):
+            raise ValueError("its file is another by now")
         image = image_of(connection)
-        answer = answer_of_child(lambda: _tried(connection, path, image, counts, is_shared))
+        answer = answer_of_child(lambda: _tried(connection, path, image, state, counts, is_shared))
         head, committed = answer.split(b"\n", 1)
-        digest, at_once, is_counted = json.loads(head)
+        digest, is_counted = json.loads(head)
     except (ValueError, PicklingError, sys.modules["sqlite3"].Error):
         raise PicklingError(f"{TITLE}; commit or roll back first") from None
-    return (PickleBuffer(image), digest, at_once, counts), None if path else PickleBuffer(committed), is_counted
+    return (PickleBuffer(image), digest, state or 0, counts), None if path else PickleBuffer(committed), is_counted
 
 
-def _has_savepoint(text: str) -> bool:
-    return any(word in text.lower() for word in SAVEPOINTS)
+def may_be_looked_at(connection: Any) -> bool:
+    """Whether a transaction has read already, so that reading changes neither its locks nor what it sees.
+
+    What sqlite has moved from memory to files of its own is shared with a forked child, which would change it.
+    """
+    folder = "/proc/self/fd"
+    files = [os.readlink(f"{folder}/{name}") for name in os.listdir(folder) if os.path.islink(f"{folder}/{name}")]
+    return transaction_state(connection) in (READS, WRITES) and not any(TEMPORARY in path for path in files)
 
 
-def _statements(connection: Any) -> Iterable[str]:
-    """Those that it ran last."""
-    cache = cache_of(connection)
-    if cache is None:
-        raise ValueError("its statements are not known")
-    held = gc.get_referents(cache)
-    for one in [*held, *(key for some in held if type(some) is dict for key in some)]:
-        if type(one) is str:
-            yield one
-
-
-def _tried(connection: Any, path: str, image: bytes, counts: Counts, is_shared: Callable[[], bool]) -> bytes:
+def _tried(
+    connection: Any, path: str, image: bytes, state: int | None, counts: Counts, is_shared: Callable[[], bool]
+) -> bytes:
     """In a child: whether its transaction can be begun again, over what."""
-    sqlite3, digest, at_once = sys.modules["sqlite3"], "", False
+    sqlite3, digest = sys.modules["sqlite3"], ""
     if path:
-        other = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=0)
-        committed = image_of(other)
+        committed = image_of(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=0))
         digest = hashlib.sha256(committed).hexdigest()
-        at_once = committed == image and _is_kept_from_writing(path)
     else:
         sqlite3.Connection.rollback(connection)
         if is_shared():
             raise ValueError("several connections share it")
         committed = image_of(connection)
+    if state == READS and committed != image:
+        raise ValueError("others have written since it has read")
     with contextlib.closing(opened_on(committed)) as trial:
         for name in ("foreign_keys", "ignore_check_constraints"):
             rows_of(trial, f"pragma {name} = {rows_of(connection, f'pragma {name}')[0][0]}")
-        is_counted = _change(trial, image, counts)
-    return json.dumps([digest, at_once, is_counted]).encode() + b"\n" + (b"" if path else committed)
+        is_counted = _change(trial, image, state, counts)
+        if rows_of(trial, "pragma foreign_keys") == [(1,)] and rows_of(trial, "pragma foreign_key_check"):
+            raise ValueError("it waits for what its foreign keys want")
+    return json.dumps([digest, is_counted]).encode() + b"\n" + (b"" if path else committed)
 
 
-def _is_kept_from_writing(path: str) -> bool:
-    other = sys.modules["sqlite3"].connect(path, timeout=0, isolation_level=None)
-    try:
-        other.execute("begin immediate")
-    except sys.modules["sqlite3"].OperationalError as error:
-        return "locked" in str(error)
-    return False
-
-
-def _change(connection: Any, image: bytes, counts: Counts, at_once: bool = False) -> bool:
+def _change(connection: Any, image: bytes, state: int | None, counts: Counts) -> bool:
     """Begin the transaction and make its changes; whether the connection has the counts then."""
     if not connection.in_transaction:  # one without automatic commits is always in one
-        rows_of(connection, "begin immediate" if at_once else "begin")
+        rows_of(connection, "begin immediate" if state == WRITES else "begin")
+    ((version,),), ((spill,),) = rows_of(connection, "pragma user_version"), rows_of(connection, "pragma cache_spill")
+    if state == WRITES:
+        rows_of(connection, f"pragma user_version = {version}")
     rows_of(connection, "pragma defer_foreign_keys = 1")
+    rows_of(connection, "pragma cache_spill = 0")  # what is written to the file before the end locks others out
     change(connection, image)
+    rows_of(connection, f"pragma cache_spill = {spill}")
     rows_of(connection, "pragma defer_foreign_keys = 0")
     if not counts or counts_of(connection) == counts:
         return bool(counts) or connection.total_changes == 0
@@ -128,13 +129,13 @@ def resume(connection: Any, begun: Begun) -> None:
     Raises:
         ValueError: The file is another than it was.
     """
-    image, digest, at_once, counts = begun
+    image, digest, state, counts = begun
     if digest and CurrentSession.earlier_file is not None:  # it is for looking at, and reads what it saw
         connection.deserialize(in_one_file(bytes(image)))
         return
     if digest and hashlib.sha256(image_of(connection)).hexdigest() != digest:
         raise ValueError("the database is another than the one in which the transaction was begun")
-    _change(connection, bytes(image), counts, at_once)
+    _change(connection, bytes(image), state, counts)
 
 
 MOST_CHANGES = 100_000
