@@ -44,6 +44,9 @@ def _is(value: Any, module: str, name: str) -> bool:
     return isinstance(known, type) and isinstance(value, known)
 
 
+BUFFERS = (io.BufferedReader, io.BufferedWriter, io.BufferedRandom)
+
+
 def _file(value: Any) -> list[Any]:
     if value.closed:
         return ["closed"]
@@ -52,8 +55,9 @@ def _file(value: Any) -> list[Any]:
         where = portable_path(os.path.abspath(path)) if isinstance(path, str) else str(type(path))
     except Exception:  # it is no file of the system's, but in memory or in an archive
         where = str(getattr(value, "name", ""))
-    try:
-        at: Any = value.tell()
+    layered = isinstance(value, io.TextIOWrapper) and not isinstance(value.buffer, BUFFERS)
+    try:  # how far text is read through something else is a number that says more than that
+        at: Any = None if layered else value.tell()
     except (OSError, ValueError):
         at = None
     whole = value.getvalue() if isinstance(value, io.BytesIO | io.StringIO) else None

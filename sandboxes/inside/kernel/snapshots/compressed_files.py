@@ -10,7 +10,7 @@ import os
 from pickle import PicklingError
 from typing import Any
 
-from .forked import answer_of_child
+from .forked import answer_of_child, read_apart
 from .opened import newline_of, path_of, reduce_file
 from .singletons import found, portable_path
 
@@ -99,8 +99,11 @@ def _characters(file: Any, settings: Any) -> int:
         file.flush()
         if in_memory and buffer.getvalue() != before:
             raise ValueError("text that is still to be written to a BytesIO")
-    elif not in_memory and os.fstat(_descriptor(buffer)).st_size > LARGEST:
-        raise ValueError("a large compressed text that is being read")
+    if not in_memory:
+        descriptor = _descriptor(buffer)
+        if os.fstat(descriptor).st_size > LARGEST:
+            raise ValueError("a large compressed text that is being read")
+        read_apart(descriptor)
     left, whole = _length(file), 0
     file.seek(0)
     whole = _length(file)

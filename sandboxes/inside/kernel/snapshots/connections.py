@@ -10,6 +10,7 @@ import weakref
 from pickle import PickleBuffer, PicklingError
 from typing import Any
 
+from .classes import is_users
 from .opened import descriptors_of
 from .singletons import CurrentSession, found, portable_path
 from .sqlite_changes import rows_of
@@ -31,6 +32,8 @@ PRAGMAS = (
     "cell_size_check", "secure_delete", "trusted_schema", "writable_schema", "full_column_names", "mmap_size",
 )  # fmt: skip
 """Settings of a connection; those of a database are in its pages."""
+LAST = "query_only"
+"""After which nothing can be changed any more."""
 
 
 @functools.cache
@@ -175,7 +178,9 @@ def _begun(pickler: Any, connection: Any, path: str) -> tuple[Any, Any]:
     counts, is_deserialized = counts_of(connection), path != "" and not os.path.exists(path)
     # Whether it may write cannot be tried out, since that would end the transaction.
     is_read_only = path != "" and not counts and _is_read_somewhere(path)
-    if is_deserialized or is_read_only or _has_open_blob(connection):
+    # What that does to a file would be taken for what the transaction has done.
+    begins_anew = path != "" and is_users(next(one for one in type(connection).__mro__ if "__init__" in vars(one)))
+    if begins_anew or is_deserialized or is_read_only or _has_open_blob(connection):
         raise PicklingError(f"{TITLE}; commit or roll back first")
     begun, committed, is_counted = begun_by(connection, path, counts, lambda: _is_shared_by_any(connection, True))
     if not is_counted:
@@ -350,13 +355,16 @@ def set_sqlite(connection: Any, state: Any) -> None:
     if attributes:
         vars(connection).update(attributes)
     for name, value in settings.items():
-        connection.execute(f"pragma {name} = {value}")
+        if name != LAST:
+            connection.execute(f"pragma {name} = {value}")
     if autocommit is not None:
         connection.autocommit = autocommit
     for which, most in limits.items():
         connection.setlimit(which, most)
     if begun:
         resume(connection, begun)
+    if LAST in settings:
+        connection.execute(f"pragma {LAST} = {settings[LAST]}")
     call_again(connection, taught)
 
 

@@ -13,14 +13,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from pickle import PicklingError
 
-SECONDS = 20
+SECONDS = 5
 """After which a child is given up."""
 LARGEST = 256 << 20
 """Bytes of an answer."""
 PIECE = 1 << 20
 
 
-def answer_of_child(compute: Callable[[], bytes]) -> bytes:
+def answer_of_child(compute: Callable[[], bytes], seconds: float = SECONDS) -> bytes:
     """What a function answers in a forked child of this process.
 
     Raises:
@@ -43,7 +43,7 @@ def answer_of_child(compute: Callable[[], bytes]) -> bytes:
         _answer(compute, writing)
     os.close(writing)
     try:
-        answer = _read(reading)
+        answer = _read(reading, seconds)
     finally:
         os.close(reading)
         with suppress(OSError):
@@ -53,6 +53,15 @@ def answer_of_child(compute: Callable[[], bytes]) -> bytes:
     if answer[:1] != DONE:
         raise PicklingError(bytes(answer[1:]).decode("utf-8", "replace") or "it could not be looked at in time")
     return bytes(answer[1:])
+
+
+def read_apart(descriptor: int) -> None:
+    """In a child: let what it reads of a file move nobody else's place in it, which a fork shares."""
+    place = os.lseek(descriptor, 0, os.SEEK_CUR)
+    own = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+    os.lseek(own, place, os.SEEK_SET)
+    os.dup2(own, descriptor)
+    os.close(own)
 
 
 DONE, FAILED = b"+", b"-"
@@ -72,8 +81,8 @@ def _answer(compute: Callable[[], bytes], writing: int) -> None:
         os._exit(0)
 
 
-def _read(reading: int) -> bytearray:
-    answer, ends, ready = bytearray(), time.monotonic() + SECONDS, select.poll()
+def _read(reading: int, seconds: float) -> bytearray:
+    answer, ends, ready = bytearray(), time.monotonic() + seconds, select.poll()
     ready.register(reading, select.POLLIN)
     while ready.poll(max(0, ends - time.monotonic()) * 1000):
         piece = os.read(reading, PIECE)

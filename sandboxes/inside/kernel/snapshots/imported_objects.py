@@ -101,9 +101,11 @@ def _is_reached(value: Any, settings: Sequence[tuple[str, Any]]) -> bool:
         kind = type(one)
         if id(one) in met:
             continue
-        if kind is ModuleType or issubclass(kind, type):
-            if is_of_users(one.__name__ if kind is ModuleType else type.__getattribute__(one, "__module__")):
+        if kind is ModuleType:
+            if is_of_users(one.__name__):
                 return True
+            continue
+        if issubclass(kind, type) and not is_of_users(type.__getattribute__(one, "__module__")):
             continue
         met.add(id(one))
         left += (one.__defaults__, one.__closure__) if kind is FunctionType else gc.get_referents(one)
@@ -152,7 +154,8 @@ class _Content(Walk):
             self._met.append(self._numbers.setdefault(id(value), len(self._numbers)))
         self._left -= 1
         self._depth += 1
-        if not self._left or self._depth > DEEPEST or getattr(value, "nbytes", 0) > MOST_BYTES:
+        size = 0 if issubclass(kind, type) else getattr(value, "nbytes", 0)
+        if not self._left or self._depth > DEEPEST or (type(size) is int and size > MOST_BYTES):
             raise OverflowError("an object of a library that is too large to be compared")
         try:
             return super().digest(value)

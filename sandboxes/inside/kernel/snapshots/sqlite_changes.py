@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from .sqlite_content import without_triggers
 
-MOST = 100_000
-"""Statements."""
+MOST = 10_000
+"""Statements, and rows of a table that has no numbers."""
 PASSES = 4
 """First columns are added; at the end what numbers rows by itself (`sqlite_sequence`) is compared."""
 NUMBERS = ("rowid", "_rowid_", "oid")
@@ -181,6 +181,8 @@ class _Rows:
             self._add_all(table, is_new)
         else:
             self._add_numbered(table, is_new)
+        if len(self.deleted) + len(self.updated) + len(self.inserted) > MOST:
+            raise UnlikeError("too many rows were changed")
         if kind == "shadow" and before != len(self.deleted) + len(self.updated) + len(self.inserted):
             raise UnlikeError(f"{name} belongs to a virtual table")
 

@@ -21,6 +21,8 @@ from .sqlite_functions import ADDED, KEPT, silenced
 
 MOST_VALUES = 10_000
 """Values of rows that are still to be fetched."""
+SECONDS = 0.5
+"""In which these are to be there."""
 SAID = ("description", "rowcount", "lastrowid")
 KINDS = (int, float, str, type(None))
 """Of values, as JSON has them; bytes are written as numbers."""
@@ -96,7 +98,7 @@ def _rows_to_come(cursor: Any, connection: Any) -> list[list[Any]]:
     with silenced(connection) as heard:
         if KEPT in heard:
             raise PicklingError("a cursor of sqlite with rows that were not fetched, which somebody hears")
-        return [[_unpacked(value) for value in row] for row in json.loads(answer_of_child(fetched))]
+        return [[_unpacked(value) for value in row] for row in json.loads(answer_of_child(fetched, SECONDS))]
 
 
 @functools.cache

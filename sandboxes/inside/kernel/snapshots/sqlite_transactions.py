@@ -23,7 +23,7 @@ from .singletons import CurrentSession
 from .sqlite_changes import change, image_of, in_one_file, opened_on, rows_of
 from .sqlite_content import savepoints, transaction_state
 
-LARGEST = 16 << 20
+LARGEST = 8 << 20
 """Bytes of a database of which this is done."""
 TITLE = "a database connection in the middle of a transaction"
 READS, WRITES = 1, 2
