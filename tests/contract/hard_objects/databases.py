@@ -385,4 +385,35 @@ SESSIONS: dict[str, HardSession] = {
         """,
         named="named half noted",
     ),
+    "databases that are attached, in files and in memory": session(
+        """
+        import sqlite3
+        con = sqlite3.connect("main.db"); con.execute("attach database 'archive.db' as arch"); con.execute("create table arch.old (a)"); con.execute("insert into arch.old values (1)"); con.commit()
+        con.execute("attach ':memory:' as mem"); con.execute("create table mem.t (x text)"); con.execute("insert into mem.t values ('m')"); con.commit()
+        con.execute("attach ':memory:' as \\"odd one\\"")
+        """,
+        """
+        con.execute("select * from arch.old").fetchall(), con.execute("select * from mem.t").fetchall(), con.total_changes
+        [(n, bool(p)) for _, n, p in con.execute("pragma database_list")]
+        con.execute("insert into mem.t values ('n')"); con.rollback() ;; con.execute("select * from mem.t").fetchall()
+        con.execute("insert into arch.old values (2)"); con.commit() ;; sqlite3.connect("archive.db").execute("select * from old").fetchall()
+        con.execute("detach mem") ;; [n for _, n, p in con.execute("pragma database_list")]
+        """,
+    ),
+    "temporary tables, views and triggers": session(
+        """
+        import sqlite3
+        con = sqlite3.connect(":memory:"); con.row_factory = sqlite3.Row
+        con.executescript("create table sales (id integer primary key, p real); create temp table staging (id int, at text default 'x' unique); create temp view cheap as select * from sales where p < 5; create temp trigger tr after insert on sales begin insert into staging (id, at) values (new.id, new.p); end; create index temp.byid on staging (id)")
+        con.execute("insert into sales (p) values (1), (9)"); con.commit()
+        with_both = sqlite3.connect("f.db", isolation_level=None); with_both.execute("create temp table k (v integer primary key autoincrement)"); with_both.execute("insert into k default values")
+        """,
+        """
+        [tuple(r) for r in con.execute("select * from staging")], [tuple(r) for r in con.execute("select * from cheap")]
+        con.execute("insert into sales (p) values (2)") ;; [tuple(r) for r in con.execute("select * from staging")]
+        sorted(tuple(r) for r in con.execute("select type, name, tbl_name, sql from temp.sqlite_master where sql is not null"))
+        [tuple(r) for r in con.execute("select type, name from sqlite_master")], con.total_changes, con.in_transaction
+        with_both.execute("insert into k default values").lastrowid, with_both.execute("select * from temp.k").fetchall(), with_both.total_changes
+        """,
+    ),
 }

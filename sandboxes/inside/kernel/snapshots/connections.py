@@ -13,6 +13,7 @@ from typing import Any
 from .classes import is_users
 from .opened import descriptors_of
 from .singletons import CurrentSession, found, portable_path
+from .sqlite_beside import USUAL, beside, put_beside
 from .sqlite_changes import rows_of
 from .sqlite_content import content_of
 from .sqlite_functions import (
@@ -32,6 +33,7 @@ PRAGMAS = (
     "cell_size_check", "secure_delete", "trusted_schema", "writable_schema", "full_column_names", "mmap_size",
 )  # fmt: skip
 """Settings of a connection; those of a database are in its pages."""
+TEMPORARY = "select 1 from temp.sqlite_master limit 1"
 LAST = "query_only"
 """After which nothing can be changed any more."""
 
@@ -127,12 +129,11 @@ def reduce_sqlite(pickler: Any, connection: Any) -> Any:
 
 def _reduce_sqlite(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]]) -> Any:
     databases = [(as_text(name), as_text(path)) for _, name, path in rows_of(connection, "pragma database_list")]
-    if any(name not in ("main", "temp") for name, _ in databases):
-        raise PicklingError("a database connection with other databases attached")
     if connection.in_transaction and not may_be_looked_at(connection):
         raise PicklingError(f"{TITLE}; commit or roll back first")
-    if rows_of(connection, "select 1 from temp.sqlite_master limit 1"):
-        raise PicklingError("a database connection with temporary tables")
+    others = None if connection.in_transaction else beside(connection, databases)
+    if connection.in_transaction and (len(databases) > len(USUAL) or rows_of(connection, TEMPORARY)):
+        raise PicklingError(f"{TITLE}, with other databases attached or temporary tables")
     taught = _taught(pickler, connection, callbacks)
     usual = _usual_pragmas()
     settings = {name: value for name, value in _pragmas(connection).items() if value != usual[name]}
@@ -146,7 +147,7 @@ def _reduce_sqlite(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any
         getattr(connection, "autocommit", None),
         settings,
         getattr(connection, "__dict__", {}),
-        *_without_defaults(limits, () if begun else changes, taught, begun),
+        *_without_defaults(limits, () if begun else changes, taught, begun, others),
     )
     level = connection.isolation_level
     if path and os.path.exists(path):  # one that was deserialized has the path of a file that never was
@@ -347,9 +348,11 @@ def make_sqlite(path: str, content: Any, level: Any, kind: Any, detect: int = 0,
 
 def set_sqlite(connection: Any, state: Any) -> None:
     """How rows and text come out of it, its settings, and the attributes of one of a class of a cell."""
-    usual: tuple[Any, ...] = (None, None, None, {}, {}, {}, (), (), None)  # earlier snapshots have less
+    usual: tuple[Any, ...] = (None, None, None, {}, {}, {}, (), (), None, None)  # earlier snapshots have less
     connection.row_factory, connection.text_factory, autocommit, *more = state + usual[len(state) :]
-    settings, attributes, limits, changes, taught, begun = more
+    settings, attributes, limits, changes, taught, begun, others = more
+    if others:
+        put_beside(connection, others)
     if changes:
         count_up(connection, changes)
     if attributes:

@@ -5,6 +5,7 @@ such statements (virtual tables, statistics of the optimizer) is an error.
 """
 
 import contextlib
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -116,6 +117,28 @@ def differences(before: bytes, after: bytes) -> list[Statement]:
     return found
 
 
+def whole(connection: Any, database: str) -> list[Statement]:
+    """The statements that make all of one of the databases of a connection, in another that has one of that name."""
+    rows, now = _Rows(connection, _quoted(database)), _schema(connection, _quoted(database))
+    for (kind, name), (_, sql) in now.items():
+        if sql.lower().startswith("create virtual") or (name.startswith(INTERNAL) and name != SEQUENCE):
+            raise UnlikeError(f"{name} cannot be made")
+        if kind == "table" and name != SEQUENCE:
+            rows.add(name, is_new=True)
+    made = _makes(now, set(now), set(), rows)
+    found = [(NAMED.sub(rf"\g<0>{_quoted(database)}.", sql, count=1), values) for sql, values in made]
+    if len(found) > MOST:
+        raise UnlikeError("it has too many rows")
+    head = [
+        (f"pragma {_quoted(database)}.{name} = {_head(connection, _quoted(database), name)}", ()) for name in HEADERS
+    ]
+    return [*found, *head]
+
+
+NAMED = re.compile(r"create (?:table|index|unique index|view|trigger) |insert into ", re.IGNORECASE)
+"""How statements begin whose next word is the name of what is in a database; sqlite keeps them so."""
+
+
 def _added(was: str, now: str) -> str:
     """The column that was added to a table, as sqlite writes it into the table's SQL; empty: that is not all."""
     end = was.rfind(")")
@@ -156,12 +179,15 @@ class _Rows:
 
     Args:
         both: A connection that has both databases.
+        database: The one that is to be made.
     """
 
-    def __init__(self, both: Any) -> None:
+    def __init__(self, both: Any, database: str = "main") -> None:
         self._both = both
+        self._database = database
         self._kinds = {
-            name: (kind, bool(without)) for _, name, kind, _, without, *_ in rows_of(both, "pragma main.table_list")
+            name: (kind, bool(without))
+            for _, name, kind, _, without, *_ in rows_of(both, f"pragma {database}.table_list")
         }
         self.deleted: list[Statement] = []
         self.updated: list[Statement] = []
@@ -187,14 +213,14 @@ class _Rows:
             raise UnlikeError(f"{name} belongs to a virtual table")
 
     def _columns(self, name: str) -> list[str]:
-        described = rows_of(self._both, f"pragma main.table_xinfo({_quoted(name)})")
+        described = rows_of(self._both, f"pragma {self._database}.table_xinfo({_quoted(name)})")
         return [column for _, column, _, _, _, _, hidden in described if not hidden]
 
     def _add_all(self, table: "_Table", is_new: bool) -> None:
         """Of a table whose rows have no numbers, all or none are written."""
         asks = f"select {table.listed()} from {{}}.{table.quoted} order by {table.listed()}"
         now, was = (
-            rows_of(self._both, asks.format("main")),
+            rows_of(self._both, asks.format(self._database)),
             [] if is_new else rows_of(self._both, asks.format("before")),
         )
         if [[(type(value), value) for value in row] for row in now] != [
@@ -211,7 +237,7 @@ class _Rows:
         listed, same = table.listed("m"), table.same("m", "b")
         pair = f"main.{table.quoted} m left join before.{table.quoted} b on b.{number} = m.{number}"
         if is_new:
-            every = f"select m.{number}, {listed} from main.{table.quoted} m order by m.{number}"
+            every = f"select m.{number}, {listed} from {self._database}.{table.quoted} m order by m.{number}"
             self.inserted += [(table.insert(number), row) for row in rows_of(self._both, every)]
             return
         gone = (

@@ -140,17 +140,17 @@ def resume(connection: Any, begun: Begun) -> None:
 
 MOST_CHANGES = 100_000
 COUNTED = """
-create temp table stepwell_changes (x);
+create table {place} (x);
 with recursive n (i) as (select 1 union all select i + 1 from n where i < {before})
-insert into temp.stepwell_changes (rowid) select i from n where {before} > 0;
-drop table temp.stepwell_changes;
-create temp table stepwell_changes (x);
+insert into {place} (rowid) select i from n where {before} > 0;
+drop table {place};
+create table {place} (x);
 with recursive n (i) as (select {row} - {block} + 1 union all select i + 1 from n where i < {row})
-insert into temp.stepwell_changes (rowid) select i from n;
+insert into {place} (rowid) select i from n;
 {nothing}
-drop table temp.stepwell_changes;
+drop table {place};
 """
-NOTHING = "delete from temp.stepwell_changes where 0;"
+NOTHING = "delete from {place} where 0;"
 
 
 def counts_of(connection: Any) -> Counts:
@@ -166,10 +166,13 @@ def count_up(connection: Any, counts: Counts) -> bool:
     before = total - block - connection.total_changes
     if before < 0 or total > MOST_CHANGES:
         return False
-    script = COUNTED.format(before=before, block=block, row=row, nothing="" if last else NOTHING)
-    if connection.in_transaction:  # which a script would end
+    place = f"{'temp' if connection.in_transaction else 'stepwell'}.stepwell_changes"
+    nothing = "" if last else NOTHING.format(place=place)
+    script = COUNTED.format(place=place, before=before, block=block, row=row, nothing=nothing)
+    if connection.in_transaction:  # which a script would end, and in which nothing can be attached
         for statement in filter(str.strip, script.split(";")):
             rows_of(connection, statement)
     else:
+        script = f"attach ':memory:' as stepwell;{script}detach stepwell;"
         sys.modules["sqlite3"].Connection.executescript(connection, script)
     return True

@@ -1,0 +1,66 @@
+"""What a sqlite connection has beside its main database: attached ones, and temporary tables of its own."""
+
+import os
+from pickle import PicklingError
+from typing import Any
+
+from .singletons import CurrentSession, found, portable_path
+from .sqlite_changes import Statement, UnlikeError, rows_of, whole
+from .sqlite_content import without_triggers
+
+USUAL = ("main", "temp")
+Beside = tuple[list[tuple[str, str]], list[Statement]]
+"""Names and paths of attached databases, and what makes those in memory and temporary tables."""
+
+
+def beside(connection: Any, databases: list[tuple[str, str]]) -> Beside | None:
+    """What there is; None: nothing.
+
+    Args:
+        connection: One that is in no transaction.
+        databases: The names of its databases, and their paths.
+
+    Raises:
+        PicklingError: It cannot be made again.
+    """
+    attached, statements = list[tuple[str, str]](), list[Statement]()
+    for name, path in databases:
+        if name == "temp" or name not in USUAL:
+            if path and not os.path.exists(path):
+                raise PicklingError("a database connection with an attached database whose file is gone")
+            if not path:
+                statements += _whole(connection, name)
+            if name != "temp":
+                attached.append((name, portable_path(path) if path else ""))
+    return (attached, statements) if attached or statements else None
+
+
+def _whole(connection: Any, name: str) -> list[Statement]:
+    what = "temporary tables" if name == "temp" else "a database in memory attached"
+    if name == "temp" and not rows_of(connection, "select 1 from temp.sqlite_master limit 1"):
+        return []
+    if name != "temp" and rows_of(connection, f"pragma {_quoted(name)}.journal_mode") != [("memory",)]:
+        raise PicklingError("a database connection with an attached database in a file without a name")
+    try:
+        return whole(connection, name)
+    except UnlikeError as error:
+        raise PicklingError(f"a database connection with {what}: {error}") from None
+
+
+def put_beside(connection: Any, kept: Beside) -> None:
+    """Attach the databases to a connection again, and make what is in memory."""
+    attached, statements = kept
+    for name, path in attached:
+        if path and CurrentSession.earlier_file is None and not os.path.exists(found(path)):
+            raise FileNotFoundError(f"the database {path} is not there")
+        rows_of(connection, f"attach ? as {_quoted(name)}", (found(path) if path else ":memory:",))
+    if statements:
+        rows_of(connection, "begin")
+        with without_triggers(connection):
+            for sql, values in statements:
+                rows_of(connection, sql, values)
+        rows_of(connection, "commit")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
