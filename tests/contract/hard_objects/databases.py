@@ -416,4 +416,19 @@ SESSIONS: dict[str, HardSession] = {
         with_both.execute("insert into k default values").lastrowid, with_both.execute("select * from temp.k").fetchall(), with_both.total_changes
         """,
     ),
+    "statements that give rows and are still writing": session(
+        """
+        import sqlite3, signal, os
+        con = sqlite3.connect("a.db"); con.execute("create table t (a integer primary key, b)"); con.commit(); con.execute("begin"); first = con.execute("insert into t values (0, 0)").rowcount
+        cur = con.execute("with v (x) as (values (1), (2), (3)) insert into t select x, x from v returning a"); got = cur.fetchone()
+        heard = []; signal.signal(signal.SIGCHLD, lambda *given: heard.append("child"))
+        other = sqlite3.connect(":memory:"); half = other.execute("select column1 from (values (1), (2))"); one = half.fetchone()
+        """,
+        """
+        heard, one, half.fetchall()
+        cur.fetchall(), got
+        con.commit() ;; sqlite3.connect("a.db").execute("select count(*) from t").fetchone()
+        """,
+        named="cur con",
+    ),
 }

@@ -4,13 +4,14 @@ A child has all that its parent has, and whatever it does to that, nobody sees. 
 nothing is closed or written at its end.
 """
 
+import ctypes
 import os
 import select
 import signal
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pickle import PicklingError
 
 SECONDS = 5
@@ -31,25 +32,22 @@ def answer_of_child(compute: Callable[[], bytes], seconds: float = SECONDS) -> b
         raise PicklingError("what other threads may use cannot be looked at apart from them")
     try:
         reading, writing = os.pipe()
-        try:
-            child = os.fork()
-        except OSError:
-            os.close(writing)
-            os.close(reading)
-            raise
-    except OSError as error:  # too many processes or descriptors
+    except OSError as error:  # too many descriptors
         raise PicklingError(f"no process could be made to look at it: {error.strerror}") from None
-    if child == 0:
-        _answer(compute, writing)
-    os.close(writing)
-    try:
-        answer = _read(reading, seconds)
-    finally:
-        os.close(reading)
-        with suppress(OSError):
-            os.kill(child, signal.SIGKILL)
-        with suppress(OSError):
-            os.waitpid(child, 0)
+    with _unheard():
+        # By the system's call, so that no function that cells gave to `os.register_at_fork` is called.
+        child = ctypes.PyDLL(None).fork()
+        if child == 0:
+            _answer(compute, writing)
+        os.close(writing)
+        try:
+            answer = (
+                _read(reading, seconds) if child > 0 else bytearray(FAILED + b"no process could be made to look at it")
+            )
+        finally:
+            os.close(reading)
+            if child > 0:
+                _end(child)
     if answer[:1] != DONE:
         raise PicklingError(bytes(answer[1:]).decode("utf-8", "replace") or "it could not be looked at in time")
     return bytes(answer[1:])
@@ -62,6 +60,25 @@ def read_apart(descriptor: int) -> None:
     os.lseek(own, place, os.SEEK_SET)
     os.dup2(own, descriptor)
     os.close(own)
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Let no handler of the session's hear that a child has ended."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+    try:
+        yield
+    finally:
+        if signal.SIGCHLD not in before:
+            signal.sigtimedwait({signal.SIGCHLD}, 0)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end(child: int) -> None:
+    with suppress(OSError):
+        os.kill(child, signal.SIGKILL)
+    with suppress(OSError):
+        os.waitpid(child, 0)
 
 
 DONE, FAILED = b"+", b"-"

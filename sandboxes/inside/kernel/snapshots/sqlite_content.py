@@ -120,6 +120,15 @@ def without_triggers(connection: Any) -> Iterator[None]:
         calls[2](pointer, ENABLE_TRIGGER, was.value, ctypes.byref(now))
 
 
+def only_reads(statement: Any, connection: Any) -> bool:
+    """Whether a statement that is running writes nothing; False, too, if that is not known."""
+    calls = _calls()
+    if calls is None:
+        return False
+    pointer = int(ctypes.c_size_t.from_address(id(statement) + PLACE).value)
+    return bool(pointer and calls[4](pointer) == _pointer(connection) and calls[5](pointer))
+
+
 def data_version(connection: Any) -> int | None:
     """How many transactions have written to its database; None: it is not known, or one may be about to."""
     calls = _calls()
@@ -137,7 +146,7 @@ def _pointer(connection: Any) -> int:
 
 
 @functools.cache
-def _calls() -> tuple[Any, Any, Any, Any] | None:
+def _calls() -> tuple[Any, ...] | None:
     """The calls of sqlite that it takes; None: they cannot be relied on."""
     sqlite3 = sys.modules["sqlite3"]
     if sys.implementation.name != "cpython" or not OLDEST <= sys.version_info[:2] <= NEWEST:
@@ -148,12 +157,14 @@ def _calls() -> tuple[Any, Any, Any, Any] | None:
         if library.sqlite3_libversion().decode() != sqlite3.sqlite_version:
             return None
         control, state, config = library.sqlite3_file_control, library.sqlite3_txn_state, library.sqlite3_db_config
-        size = library.sqlite3_msize
+        size, owner, reads = library.sqlite3_msize, library.sqlite3_db_handle, library.sqlite3_stmt_readonly
     except (OSError, AttributeError):  # an older one, or one that is built in
         return None
     control.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p)
     state.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
     size.argtypes, size.restype = (ctypes.c_void_p,), ctypes.c_uint64
+    owner.argtypes, owner.restype = (ctypes.c_void_p,), ctypes.c_size_t
+    reads.argtypes = (ctypes.c_void_p,)
     config.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_int))
     # Objects of connections that are open begin with pointers that differ, those of closed ones with none.
     one, other = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
@@ -161,4 +172,4 @@ def _calls() -> tuple[Any, Any, Any, Any] | None:
     one.close()
     other.close()
     is_there = len(opened) == 2 and 0 not in opened and not _pointer(one) and not _pointer(other)
-    return (control, state, config, size) if is_there else None
+    return (control, state, config, size, owner, reads) if is_there else None

@@ -17,6 +17,7 @@ from .forked import answer_of_child
 from .instances import slots_of
 from .iterators import WORD
 from .sqlite_changes import rows_of
+from .sqlite_content import only_reads
 from .sqlite_functions import ADDED, KEPT, silenced
 
 MOST_VALUES = 10_000
@@ -39,7 +40,7 @@ def reduce_cursor(_pickler: Any, cursor: Any) -> Any:
     rows, is_closed = None, False
     if _is_in_query(cursor) and _is_open(connection):
         rows = _rows_to_come(cursor, connection)
-    elif not _is_in_statement(cursor):
+    elif _statement_of(cursor) is None:
         try:
             kind.fetchone(cursor)  # there is no row
         except sys.modules["sqlite3"].ProgrammingError as error:
@@ -59,14 +60,14 @@ def _member(cursor: Any, name: str) -> Any:
     return vars(sys.modules["sqlite3"].Cursor)[name].__get__(cursor)
 
 
-def _is_in_statement(cursor: Any) -> bool:
-    """Whether it holds a statement: one that has rows to come, or, up to 3.11, the last one of `executemany`."""
-    kinds = [type(one) for one in gc.get_referents(cursor)]
-    return any(kind.__module__ == "sqlite3" and kind.__name__ == "Statement" for kind in kinds)
+def _statement_of(cursor: Any) -> Any:
+    """The statement that it holds: one that has rows to come, or, up to 3.11, the last one of `executemany`."""
+    held = ((type(one), one) for one in gc.get_referents(cursor))
+    return next((one for kind, one in held if (kind.__module__, kind.__name__) == ("sqlite3", "Statement")), None)
 
 
 def _is_in_query(cursor: Any) -> bool:
-    return _is_in_statement(cursor) and _member(cursor, "description") is not None
+    return _statement_of(cursor) is not None and _member(cursor, "description") is not None
 
 
 def _is_open(connection: Any) -> bool:
@@ -77,7 +78,7 @@ def _is_open(connection: Any) -> bool:
 
 
 def _rows_to_come(cursor: Any, connection: Any) -> list[list[Any]]:
-    if _member(cursor, "rowcount") != -1:
+    if not only_reads(_statement_of(cursor), connection):
         raise PicklingError("a cursor of sqlite whose statement changes rows and gives them; fetch them first")
 
     lists = [one for one in gc.get_referents(cursor) if type(one) is list]
