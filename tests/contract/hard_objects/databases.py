@@ -416,6 +416,21 @@ SESSIONS: dict[str, HardSession] = {
         with_both.execute("insert into k default values").lastrowid, with_both.execute("select * from temp.k").fetchall(), with_both.total_changes
         """,
     ),
+    "how connections undo what they do to files": session(
+        """
+        import sqlite3, os
+        ways = {mode: sqlite3.connect(f"{mode}.db") for mode in ("memory", "persist", "truncate", "off", "wal", "delete")}
+        for mode, one in ways.items(): one.execute(f"pragma journal_mode = {mode}"); one.execute("create table t (a)"); one.execute("insert into t values (1)"); one.commit()
+        begun = {mode: sqlite3.connect(f"{mode}.db") for mode in ("memory", "persist", "truncate")}
+        for mode, one in begun.items(): one.execute(f"pragma journal_mode = {mode}"); one.execute("insert into t values (2)")
+        """,
+        """
+        {mode: one.execute("pragma journal_mode").fetchone() for mode, one in ways.items()}
+        {mode: (one.execute("pragma journal_mode").fetchone(), one.in_transaction, one.execute("select * from t").fetchall()) for mode, one in begun.items()}
+        {name for name in os.listdir() if "journal" in name}
+        [one.rollback() for one in begun.values()] ;; {mode: one.execute("select * from t").fetchall() for mode, one in begun.items()}
+        """,
+    ),
     "statements that give rows and are still writing": session(
         """
         import sqlite3

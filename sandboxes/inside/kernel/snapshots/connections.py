@@ -33,6 +33,8 @@ PRAGMAS = (
     "cell_size_check", "secure_delete", "trusted_schema", "writable_schema", "full_column_names", "mmap_size",
 )  # fmt: skip
 """Settings of a connection; those of a database are in its pages."""
+OF_JOURNALS = ("persist", "truncate", "memory", "off")
+"""How a connection may undo what it does to a file, besides the usual way and that which the file itself says."""
 TEMPORARY = "select 1 from temp.sqlite_master limit 1"
 LAST = "query_only"
 """After which nothing can be changed any more."""
@@ -138,6 +140,9 @@ def _reduce_sqlite(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any
     usual = _usual_pragmas()
     settings = {name: value for name, value in _pragmas(connection).items() if value != usual[name]}
     path = next(path for name, path in databases if name == "main")
+    ((mode,),) = rows_of(connection, "pragma journal_mode") if path else [("",)]
+    if mode in OF_JOURNALS:
+        settings["journal_mode"] = mode
     # Of a database with a log of what is written, looking alone changes a file.
     limits, changes = _limits(connection), () if os.path.exists(f"{path}-shm") else counts_of(connection)
     begun, committed = _begun(pickler, connection, path) if connection.in_transaction else (None, None)
@@ -181,7 +186,8 @@ def _begun(pickler: Any, connection: Any, path: str) -> tuple[Any, Any]:
     is_read_only = path != "" and not counts and _is_read_somewhere(path)
     # What that does to a file would be taken for what the transaction has done.
     begins_anew = path != "" and is_users(next(one for one in type(connection).__mro__ if "__init__" in vars(one)))
-    if begins_anew or is_deserialized or is_read_only or _has_open_blob(connection):
+    cannot_undo = path != "" and rows_of(connection, "pragma journal_mode") == [("off",)]
+    if cannot_undo or begins_anew or is_deserialized or is_read_only or _has_open_blob(connection):
         raise PicklingError(f"{TITLE}; commit or roll back first")
     begun, committed, is_counted = begun_by(connection, path, counts, lambda: _is_shared_by_any(connection, True))
     if not is_counted:
