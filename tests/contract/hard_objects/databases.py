@@ -416,6 +416,21 @@ SESSIONS: dict[str, HardSession] = {
         with_both.execute("insert into k default values").lastrowid, with_both.execute("select * from temp.k").fetchall(), with_both.total_changes
         """,
     ),
+    "connections in objects that share a database in memory": session(
+        """
+        import sqlite3
+        class Pool:
+            def __init__(self): self.a, self.b = (sqlite3.connect("file:p?mode=memory&cache=shared", uri=True) for _ in range(2))
+        pool = Pool(); pool.a.execute("create table t (a)"); pool.a.commit()
+        writing = sqlite3.connect("w.db"); writing.execute("create table t (a)"); writing.commit(); writing.isolation_level = None
+        cur = writing.execute("with v (x) as (values (1), (2)) insert into t select x from v returning a"); got = cur.fetchone()
+        """,
+        """
+        pool.a.execute("insert into t values (1)"); pool.a.commit() ;; pool.b.execute("select * from t").fetchall()
+        writing.execute("select * from t").fetchall(), cur.fetchall()
+        """,
+        named="pool writing cur",
+    ),
     "how connections undo what they do to files": session(
         """
         import sqlite3, os

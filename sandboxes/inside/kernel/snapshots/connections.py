@@ -15,7 +15,7 @@ from .opened import descriptors_of
 from .singletons import CurrentSession, found, portable_path
 from .sqlite_beside import USUAL, beside, put_beside
 from .sqlite_changes import rows_of
-from .sqlite_content import content_of
+from .sqlite_content import content_of, transaction_state
 from .sqlite_functions import (
     ADDED,
     DETERMINISTIC,
@@ -25,7 +25,7 @@ from .sqlite_functions import (
     silenced,
     written_in_cells,
 )
-from .sqlite_transactions import TITLE, begun_by, count_up, counts_of, may_be_looked_at, resume
+from .sqlite_transactions import TITLE, WRITES, begun_by, count_up, counts_of, may_be_looked_at, resume
 
 PRAGMAS = (
     "foreign_keys", "recursive_triggers", "busy_timeout", "cache_size", "temp_store", "synchronous", "read_uncommitted",
@@ -133,6 +133,8 @@ def _reduce_sqlite(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any
     databases = [(as_text(name), as_text(path)) for _, name, path in rows_of(connection, "pragma database_list")]
     if connection.in_transaction and not may_be_looked_at(connection):
         raise PicklingError(f"{TITLE}; commit or roll back first")
+    if not connection.in_transaction and transaction_state(connection) == WRITES:
+        raise PicklingError("a database connection with a statement that is still writing; fetch all of its rows")
     others = None if connection.in_transaction else beside(connection, databases)
     if connection.in_transaction and (len(databases) > len(USUAL) or rows_of(connection, TEMPORARY)):
         raise PicklingError(f"{TITLE}, with other databases attached or temporary tables")
@@ -197,19 +199,27 @@ def _begun(pickler: Any, connection: Any, path: str) -> tuple[Any, Any]:
 
 
 def _is_shared_by_any(connection: Any, rolls_back: bool = False) -> bool:
-    """Whether a variable is another connection to the same database in memory.
+    """Whether there is another connection to the same database in memory.
 
     Args:
         connection: The one.
         rolls_back: Whether transactions of others are ended, which would hide it; in a process that ends with that.
     """
-    sqlite3, variables = sys.modules["sqlite3"], list(CurrentSession.main.__dict__.values())
-    for other in variables if rolls_back else ():
-        if other is not connection and issubclass(type(other), sqlite3.Connection):
+    sqlite3 = sys.modules["sqlite3"]
+    may_be_held = rolls_back or CurrentSession.cells.any(_may_share)
+    found = gc.get_objects() if may_be_held else list(CurrentSession.main.__dict__.values())
+    others = [one for one in found if issubclass(type(one), sqlite3.Connection)]
+    for other in others if rolls_back else ():
+        if other is not connection:
             with contextlib.suppress(sqlite3.Error):  # it is closed
                 if other.in_transaction and not any(path for _, _, path in rows_of(other, "pragma database_list")):
                     sqlite3.Connection.rollback(other)
-    return any(_is_shared(connection, other) for other in variables)
+    return any(_is_shared(connection, other) for other in others)
+
+
+def _may_share(text: str) -> bool:
+    """Whether a cell may open a database in memory that others share."""
+    return "shared" in text
 
 
 def _is_shared(connection: Any, other: Any) -> bool:
