@@ -460,4 +460,39 @@ SESSIONS: dict[str, HardSession] = {
         """,
         named="cur total_changes",
     ),
+    "connections and cursors of classes of cells": session(
+        """
+        import sqlite3
+        class LoggingCursor(sqlite3.Cursor):
+            def execute(self, sql, params=()):
+                self.connection.history.append(sql.split()[0].lower()); return super().execute(sql, params)
+        class Warehouse(sqlite3.Connection):
+            instances = []
+            def __init__(self, *a, **k): super().__init__(*a, **k); self.history = []; Warehouse.instances.append(self)
+            def cursor(self, factory=LoggingCursor): return super().cursor(factory)
+        # %%
+        wh = sqlite3.connect(":memory:", factory=Warehouse); wh.cursor().execute("create table item(sku)"); wh.commit(); wh.cursor().execute("insert into item values ('a')")
+        filed = sqlite3.connect("f.db", factory=Warehouse); cur = filed.cursor(); cur.execute("create table item(sku)"); filed.commit(); cur.execute("insert into item values ('a')")
+        """,
+        """
+        wh.history, filed.history, len(Warehouse.instances), Warehouse.instances[0] is wh, type(cur).__name__
+        wh.in_transaction, wh.cursor().execute("select * from item").fetchall(), wh.history[-1]
+        filed.rollback() ;; cur.execute("select * from item").fetchall(), cur.connection is filed
+        """,
+    ),
+    "views of duckdb over frames, beside others": session(
+        """
+        import duckdb, pandas as pd
+        df = pd.DataFrame({"a": [1, 2]})
+        con = duckdb.connect(); con.register("orders_v", df); con.execute("create table t as select 5 as b"); con.execute("create view of_orders as select a * 2 as d from orders_v"); con.execute("create view of_t as select b + 1 as c from t")
+        other = duckdb.connect(); other.execute("create table u as select 1 as x"); other.execute("create view of_df as select a from df"); other.execute("create view of_u as select x from u")
+        """,
+        """
+        con.execute("select * from t").fetchall(), con.execute("select * from of_t").fetchall()
+        con.execute("select * from of_orders").fetchall()
+        other.execute("select * from u").fetchall(), other.execute("select * from of_u").fetchall()
+        other.execute("select * from of_df").fetchall(), "of_df"
+        """,
+        named="orders_v of_orders of_df",
+    ),
 }

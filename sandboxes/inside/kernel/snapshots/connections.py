@@ -10,7 +10,6 @@ import weakref
 from pickle import PickleBuffer, PicklingError
 from typing import Any
 
-from .classes import is_users
 from .opened import descriptors_of
 from .singletons import CurrentSession, found, portable_path
 from .sqlite_beside import USUAL, beside, put_beside
@@ -186,10 +185,8 @@ def _begun(pickler: Any, connection: Any, path: str) -> tuple[Any, Any]:
     counts, is_deserialized = counts_of(connection), path != "" and not os.path.exists(path)
     # Whether it may write cannot be tried out, since that would end the transaction.
     is_read_only = path != "" and not counts and _is_read_somewhere(path)
-    # What that does to a file would be taken for what the transaction has done.
-    begins_anew = path != "" and is_users(next(one for one in type(connection).__mro__ if "__init__" in vars(one)))
     cannot_undo = path != "" and rows_of(connection, "pragma journal_mode") == [("off",)]
-    if cannot_undo or begins_anew or is_deserialized or is_read_only or _has_open_blob(connection):
+    if cannot_undo or is_deserialized or is_read_only or _has_open_blob(connection):
         raise PicklingError(f"{TITLE}; commit or roll back first")
     begun, committed, is_counted = begun_by(connection, path, counts, lambda: _is_shared_by_any(connection, True))
     if not is_counted:
@@ -345,11 +342,12 @@ def make_sqlite(path: str, content: Any, level: Any, kind: Any, detect: int = 0,
 
     path, read_only = _existing(path), read_only or (path != "" and CurrentSession.earlier_file is not None)
     # Whether other threads may use it cannot be asked of a connection; so they may.
-    connection = sqlite3.connect(
+    connection = sqlite3.Connection.__new__(kind)  # without what an `__init__` of the user's does
+    sqlite3.Connection.__init__(
+        connection,
         f"file:{quote(path)}?mode=ro" if read_only else path or ":memory:",
         isolation_level=level,
         check_same_thread=False,
-        factory=kind,
         detect_types=detect,
         uri=read_only,
     )
@@ -375,7 +373,7 @@ def set_sqlite(connection: Any, state: Any) -> None:
         vars(connection).update(attributes)
     for name, value in settings.items():
         if name != LAST:
-            connection.execute(f"pragma {name} = {value}")
+            rows_of(connection, f"pragma {name} = {value}")
     if autocommit is not None:
         connection.autocommit = autocommit
     for which, most in limits.items():
@@ -383,7 +381,7 @@ def set_sqlite(connection: Any, state: Any) -> None:
     if begun:
         resume(connection, begun)
     if LAST in settings:
-        connection.execute(f"pragma {LAST} = {settings[LAST]}")
+        rows_of(connection, f"pragma {LAST} = {settings[LAST]}")
     call_again(connection, taught)
 
 

@@ -20,7 +20,8 @@ union all select 'schema', schema_name, null, null, 0 from duckdb_schemas()
 where not internal and database_name = current_database()
 union all select 'table', schema_name, table_name, sql, table_oid from duckdb_tables() where not internal
 union all select 'index', null, null, sql, index_oid from duckdb_indexes() where sql is not null
-union all select 'view', null, null, sql, view_oid from duckdb_views() where not internal and sql is not null
+union all select 'view', schema_name, view_name, sql, view_oid from duckdb_views()
+where not internal and sql is not null
 union all select 'sequence', null, sequence_name, null, 0 from duckdb_sequences()
 union all select 'type', null, type_name, null, 0 from duckdb_types() where not internal
 """

@@ -41,6 +41,7 @@ REASONS = {
     "frame": "it was registered with a duckdb connection; register it again",
     "function": "this function was made with a duckdb connection; make it again",
     "temporary macro": "this temporary macro was made with a duckdb connection; make it again",
+    "view": "this view of a duckdb database reads a frame; make it again",
     "variable": "this variable of a duckdb connection has a value that cannot be written as text; set it again",
     "prepared statement": "this prepared statement was made with a duckdb connection; make it again",
 }
@@ -156,6 +157,9 @@ def _answer(database: Database, connection: Any, *, in_part: bool) -> Answer:
     variables, lost = _variables(connection)
     answer.settings = _settings(database, connection) | variables
     own += lost
+    if "view" in answer.catalog and not answer.catalog["path"][0][0]:
+        with database.catalog.cursor(connection) as cursor:
+            own += [("view", name) for _, name in sorted(_unreadable_views(cursor, answer.catalog))]
     if "function" in answer.catalog:
         own += [("function", name) for _, name, *_ in answer.catalog["function"] if name not in usual_functions()]
     answer.named = sorted((kind, name) for kind, name in own if kind in REASONS)
@@ -262,8 +266,21 @@ def _content(
             wanted = ", ".join(one for one, of_rows in columns[schema, name] if of_rows not in generated)
             rows = cursor.sql(f"select {wanted} from {quoted(schema)}.{quoted(name)}")
             found.append((schema, name, sql, rows.to_arrow_table()))
-    statements = [sql for kind in ("index", "view") for _, _, sql, _ in catalog.get(kind, ())]
+        lost = _unreadable_views(cursor, catalog)
+    statements = [sql for _, _, sql, _ in catalog.get("index", ())]
+    statements += [sql for schema, name, sql, _ in catalog.get("view", ()) if (schema, name) not in lost]
     return [schema for schema, *_ in catalog.get("schema", ())], found, [*after, *statements], first
+
+
+def _unreadable_views(cursor: Any, catalog: Rows) -> set[tuple[str, str]]:
+    """Schemas and names of views that read what only one connection has, or a variable; so they cannot be made."""
+    found = set[tuple[str, str]]()
+    for schema, name, *_ in catalog.get("view", ()):
+        try:
+            cursor.execute(f"explain select * from {quoted(schema)}.{quoted(name)}")
+        except sys.modules["duckdb"].Error:
+            found.add((schema, name))
+    return found
 
 
 def _generated(cursor: Any, schema: str, table: str, sql: str, catalog: Rows) -> set[str]:

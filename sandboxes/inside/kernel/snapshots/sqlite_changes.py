@@ -31,7 +31,8 @@ class UnlikeError(ValueError):
 
 def rows_of(connection: Any, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """What is answered, whatever the connection makes of rows and text."""
-    cursor = connection.cursor(sys.modules["sqlite3"].Cursor)
+    sqlite3 = sys.modules["sqlite3"]
+    cursor = sqlite3.Connection.cursor(connection, sqlite3.Cursor)
     cursor.row_factory = None
     texts, connection.text_factory = connection.text_factory, str
     try:

@@ -121,8 +121,9 @@ def _unpacked(value: Any) -> Any:
 
 def make_cursor(kind: Any, connection: Any) -> Any:
     """A cursor of a connection, also of a closed one."""
-    cursor = kind.__new__(kind)
-    sys.modules["sqlite3"].Cursor.__init__(cursor, connection)
+    made: Any = sys.modules["sqlite3"].Cursor
+    cursor = made.__new__(kind)
+    made.__init__(cursor, connection)
     return cursor
 
 
