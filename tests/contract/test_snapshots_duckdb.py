@@ -61,14 +61,14 @@ async def test_what_a_connection_cannot_take_along_is_named(steps: Steps) -> Non
     await steps.run("""
         import duckdb
         temporary, closed, macro, fine = (duckdb.connect() for _ in range(4))
-        temporary.execute("create temp table q as select 1 as a"); closed.close(); macro.execute("create macro inc(x) as x + 1")
+        temporary.execute("create temp table q as select 1 as a"); closed.close(); macro.execute("create temp macro inc(x) as x + 1")
         fine.execute("create table t as select 1 as a")
     """)
-    receipt = await steps.take_up(lost=("temporary", "closed", "macro"))
+    receipt = await steps.take_up(lost=("temporary", "closed", "duckdb's inc"))
     reasons = {one.name: one.reason for one in receipt.lost}
     assert "temporary tables" in reasons["temporary"]
     assert "closed" in reasons["closed"]
-    assert "macros" in reasons["macro"]
+    assert "temporary macro" in reasons["duckdb's inc"]
     assert await steps.run("print(fine.execute('select * from t').fetchall())") == "[(1,)]\n"
 
 

@@ -153,10 +153,14 @@ async def test_what_does_not_come_back_of_a_connection_is_named_as_long_as_it_is
         ("con.execute('drop table own')", ()),
         ("con.execute(\"attach ':memory:' as other\")", ("con",)),
         ("con.execute('detach other')", ()),
-        ("con.execute('create macro more(x) as x + 1')", ("con",)),
-        ("con.execute('drop macro more')", ()),
-        ("con.execute('create sequence s')", ("con",)),
+        ("con.execute('create macro more(x) as x + 1')", ()),
+        ("con.execute('create temp macro own(x) as x + 1')", ("duckdb's own",)),
+        ("con.execute('drop macro own; drop macro more')", ()),
+        ("con.execute('create sequence s maxvalue 3 cycle')", ()),
+        ("con.execute(\"select nextval('s')\").fetchall()", ("con",)),
         ("con.execute('drop sequence s')", ()),
+        ("con.execute('create view of_frame as select * from frame')", ("duckdb's of_frame",)),
+        ("con.execute('drop view of_frame')", ()),
         ("con.begin(); con.execute('insert into t values (3)')", ("con",)),
         ("con.execute('select * from range(100000)'); con.fetchone()", ("con",)),
         ("con.fetchall(); pass", ("con",)),
@@ -217,7 +221,7 @@ async def test_the_default_connection_is_kept_once_a_cell_has_used_it_and_not_ma
 async def test_what_is_only_in_the_default_connection_is_named(steps: Steps) -> None:
     await steps.run("import duckdb; duckdb.create_function('plus', lambda a: a + 1, ['BIGINT'], 'BIGINT')")
     assert [one.name for one in (await steps.keep()).lost] == ["duckdb's plus"]
-    await steps.run("duckdb.remove_function('plus'); duckdb.execute('create sequence s')")
+    await steps.run("duckdb.remove_function('plus'); duckdb.execute('create temp table own as select 1 as a')")
     assert [one.name for one in (await steps.keep()).lost] == ["duckdb's default connection"]
 
 

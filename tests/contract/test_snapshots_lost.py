@@ -33,7 +33,7 @@ async def test_every_kind_is_named_with_type_and_reason(steps: Steps) -> None:
         def held_lock():
             lock = threading.Lock(); lock.acquire(); return lock
         def transaction():
-            con = sqlite3.connect(":memory:"); con.execute("create table t (a)"); con.execute("insert into t values (1)"); return con
+            con = sqlite3.connect(":memory:", isolation_level=None); con.execute("begin"); con.execute("savepoint s"); return con
         free, again, event = threading.Lock(), threading.RLock(), threading.Event()
     """)
     await steps.run("\n".join(f"{name} = {code}" for name, (code, _) in REASONS.items()))

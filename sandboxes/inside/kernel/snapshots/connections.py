@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 import weakref
+from collections.abc import Iterator
 from pickle import PickleBuffer, PicklingError
 from typing import Any
 
@@ -34,6 +35,7 @@ PRAGMAS = (
 """Settings of a connection; those of a database are in its pages."""
 OF_JOURNALS = ("persist", "truncate", "memory", "off")
 """How a connection may undo what it does to a file, besides the usual way and that which the file itself says."""
+PATIENCE = "busy_timeout"
 TEMPORARY = "select 1 from temp.sqlite_master limit 1"
 LAST = "query_only"
 """After which nothing can be changed any more."""
@@ -120,26 +122,28 @@ def as_text(value: Any) -> str:
 def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     """A sqlite connection."""
     try:
-        with silenced(connection) as callbacks:
-            return _reduce_sqlite(pickler, connection, callbacks)
+        with silenced(connection) as callbacks, _without_patience(connection) as patience:
+            return _reduce_sqlite(pickler, connection, callbacks, patience)
     except sys.modules["sqlite3"].ProgrammingError as error:
         if "closed" in str(error):
             return make_closed_sqlite, ()
         raise
 
 
-def _reduce_sqlite(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]]) -> Any:
+def _reduce_sqlite(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]], patience: int) -> Any:
     databases = [(as_text(name), as_text(path)) for _, name, path in rows_of(connection, "pragma database_list")]
     if connection.in_transaction and not may_be_looked_at(connection):
         raise PicklingError(f"{TITLE}; commit or roll back first")
-    if not connection.in_transaction and transaction_state(connection) == WRITES:
+    is_writing = not connection.in_transaction and transaction_state(connection) == WRITES
+    if is_writing and not _has_open_blob(connection):
         raise PicklingError("a database connection with a statement that is still writing; fetch all of its rows")
     others = None if connection.in_transaction else beside(connection, databases)
     if connection.in_transaction and (len(databases) > len(USUAL) or rows_of(connection, TEMPORARY)):
         raise PicklingError(f"{TITLE}, with other databases attached or temporary tables")
     taught = _taught(pickler, connection, callbacks)
     usual = _usual_pragmas()
-    settings = {name: value for name, value in _pragmas(connection).items() if value != usual[name]}
+    now = _pragmas(connection) | {PATIENCE: patience}
+    settings = {name: value for name, value in now.items() if value != usual[name]}
     path = next(path for name, path in databases if name == "main")
     ((mode,),) = rows_of(connection, "pragma journal_mode") if path else [("",)]
     if mode in OF_JOURNALS:
@@ -170,6 +174,17 @@ def _reduce_sqlite(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any
     else:
         content = PickleBuffer(content_of(connection, lambda: _read(connection)))
     return make_sqlite, ("", content, level, type(connection), _detected(connection)), state, None, None, set_sqlite
+
+
+@contextlib.contextmanager
+def _without_patience(connection: Any) -> Iterator[int]:
+    """Let it not wait for a database that others have locked, whose turn may never come; gives how long it would."""
+    ((patience,),) = rows_of(connection, f"pragma {PATIENCE}")
+    rows_of(connection, f"pragma {PATIENCE} = 0")
+    try:
+        yield patience
+    finally:
+        rows_of(connection, f"pragma {PATIENCE} = {patience}")
 
 
 def _without_defaults(*state: Any) -> list[Any]:
@@ -210,7 +225,7 @@ def _is_shared_by_any(connection: Any, rolls_back: bool = False) -> bool:
         if other is not connection:
             with contextlib.suppress(sqlite3.Error):  # it is closed
                 if other.in_transaction and not any(path for _, _, path in rows_of(other, "pragma database_list")):
-                    sqlite3.Connection.rollback(other)
+                    rows_of(other, "rollback")
     return any(_is_shared(connection, other) for other in others)
 
 
