@@ -186,11 +186,8 @@ class SnapshotReader:
         modules.import_again([name for name in imported if name in unused and modules.root(name) in used])
         tracers = {name: settings.pop(name) for name in TRACERS if name in settings}
         self._restore_settings(settings)
-        namespace = self._main.__dict__
         order = [name for name in content["variables"]["order"] if name in found]
-        for name in order:
-            namespace.pop(name, None)
-            namespace[name] = found[name]
+        self._bind(found, order)
         imported_objects.take_own()
         for lost in content["lost"]:
             self._taking.lost_since[lost["name"]] = (0, lost.get("cell", 0))
@@ -202,6 +199,13 @@ class SnapshotReader:
         )
         self._restore_settings(tracers)  # they use variables, and see each call from here on, so there is none
         return answer
+
+    def _bind(self, found: dict[str, Any], order: list[str]) -> None:
+        """Give the session its variables, in their order."""
+        namespace = self._main.__dict__
+        for name in order:
+            namespace.pop(name, None)
+            namespace[name] = found[name]
 
     def _restore_settings(self, settings: dict[str, Any]) -> None:
         for name, problem in interpreter_state.restore_settings(settings).items():
