@@ -330,14 +330,14 @@ SESSIONS: dict[str, HardSession] = {
         """,
         """
         beside.execute("insert into t values (1)"); beside.commit() ;; beside.execute("select * from t").fetchall()
-        lazy.execute("select * from t").fetchall(), lazy.in_transaction
+        lazy.in_transaction, lazy.execute("select * from t").fetchall(), lazy.in_transaction
         behind.execute("select * from t").fetchall(), ahead.execute("select * from t").fetchall()
         nameless.execute("select count(*) from t").fetchall(), nameless.execute("pragma integrity_check").fetchall(), many
         deferred.commit()
         scripted.execute("rollback to one")
         replaced.execute("select * from t").fetchall()
         """,
-        named="lazy behind nameless deferred scripted replaced",
+        named="behind nameless deferred scripted replaced",
     ),
     "a column that is added to a table in a transaction, beside triggers": session(
         """
@@ -494,5 +494,20 @@ SESSIONS: dict[str, HardSession] = {
         other.execute("select * from of_df").fetchall(), "of_df"
         """,
         named="orders_v of_orders of_df",
+    ),
+    "connections that never commit by themselves, or always": session(
+        """
+        import sqlite3, sys
+        never, always = ({"autocommit": one} if sys.version_info >= (3, 12) else {"isolation_level": None} for one in (False, True))
+        con = sqlite3.connect("a.db", timeout=0.1, **never); con.execute("create table t (a)"); con.commit(); begun = con.in_transaction or con.execute("begin")
+        auto = sqlite3.connect(":memory:", **always); auto.execute("create table t (a)"); auto.execute("begin"); auto.execute("insert into t values (1)")
+        other = sqlite3.connect("a.db", timeout=0.1); cur = con.cursor()
+        """,
+        """
+        con.in_transaction, auto.in_transaction, getattr(con, "autocommit", None), getattr(auto, "autocommit", None)
+        other.execute("insert into t values (7)"); other.commit() ;; con.execute("select * from t").fetchall()
+        auto.execute("rollback") ;; auto.execute("select * from t").fetchall(), auto.in_transaction
+        cur.execute("insert into t values (8)"); con.commit() ;; other.execute("select * from t").fetchall(), cur.lastrowid
+        """,
     ),
 }

@@ -25,7 +25,17 @@ from .sqlite_functions import (
     silenced,
     written_in_cells,
 )
-from .sqlite_transactions import TITLE, WRITES, begun_by, count_up, counts_of, may_be_looked_at, resume
+from .sqlite_transactions import (
+    NOTHING_YET,
+    TITLE,
+    WRITES,
+    begun_by,
+    count_up,
+    counts_of,
+    may_be_looked_at,
+    out_of_transaction,
+    resume,
+)
 
 PRAGMAS = (
     "foreign_keys", "recursive_triggers", "busy_timeout", "cache_size", "temp_store", "synchronous", "read_uncommitted",
@@ -122,15 +132,21 @@ def as_text(value: Any) -> str:
 def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     """A sqlite connection."""
     try:
-        with silenced(connection) as callbacks, _without_patience(connection) as patience:
-            return _reduce_sqlite(pickler, connection, callbacks, patience)
+        with (
+            silenced(connection) as heard,
+            out_of_transaction(connection) as is_begun,
+            _without_patience(connection) as patience,
+        ):
+            return _reduce_sqlite(pickler, connection, heard, patience, is_begun)
     except sys.modules["sqlite3"].ProgrammingError as error:
         if "closed" in str(error):
             return make_closed_sqlite, ()
         raise
 
 
-def _reduce_sqlite(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]], patience: int) -> Any:
+def _reduce_sqlite(
+    pickler: Any, connection: Any, heard: dict[str, tuple[Any, ...]], patience: int, is_begun: bool
+) -> Any:
     databases = [(as_text(name), as_text(path)) for _, name, path in rows_of(connection, "pragma database_list")]
     if connection.in_transaction and not may_be_looked_at(connection):
         raise PicklingError(f"{TITLE}; commit or roll back first")
@@ -140,7 +156,7 @@ def _reduce_sqlite(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any
     others = None if connection.in_transaction else beside(connection, databases)
     if connection.in_transaction and (len(databases) > len(USUAL) or rows_of(connection, TEMPORARY)):
         raise PicklingError(f"{TITLE}, with other databases attached or temporary tables")
-    taught = _taught(pickler, connection, callbacks)
+    taught = _taught(pickler, connection, heard)
     usual = _usual_pragmas()
     now = _pragmas(connection) | {PATIENCE: patience}
     settings = {name: value for name, value in now.items() if value != usual[name]}
@@ -151,17 +167,22 @@ def _reduce_sqlite(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any
     # Of a database with a log of what is written, looking alone changes a file.
     limits, changes = _limits(connection), () if os.path.exists(f"{path}-shm") else counts_of(connection)
     begun, committed = _begun(pickler, connection, path) if connection.in_transaction else (None, None)
+    if begun:
+        changes = ()
+    elif is_begun:
+        begun = NOTHING_YET
     state = (
         connection.row_factory,
         connection.text_factory,
         getattr(connection, "autocommit", None),
         settings,
         getattr(connection, "__dict__", {}),
-        *_without_defaults(limits, () if begun else changes, taught, begun, others),
+        *_without_defaults(limits, changes, taught, begun, others),
     )
     level = connection.isolation_level
     if path and os.path.exists(path):  # one that was deserialized has the path of a file that never was
-        detected, read_only = _detected(connection), begun is None and _is_read_only(connection, path)
+        detected = _detected(connection)
+        read_only = not connection.in_transaction and _is_read_only(connection, path)
         arguments = portable_path(path), None, level, type(connection), detected, read_only
         return make_sqlite, arguments, state, None, None, set_sqlite
     if committed is not None:

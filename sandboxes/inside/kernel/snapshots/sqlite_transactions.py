@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pickle import PickleBuffer, PicklingError
 from typing import Any
 from urllib.parse import quote
@@ -33,6 +33,31 @@ TEMPORARY = "etilqs_"
 Begun = tuple[Any, str, int, tuple[int, ...]]
 """What the connection sees; the digest of what is committed, for a file; the transaction's state; and its counts."""
 Counts = tuple[int, ...]
+
+
+NOTHING_YET: Begun = ("", "", 0, ())
+"""One that was begun and has done nothing."""
+
+
+@contextlib.contextmanager
+def out_of_transaction(connection: Any) -> Iterator[bool]:
+    """End a transaction that has neither read nor written, which nobody sees, and begin it again afterwards.
+
+    Within it, looking would take locks and decide what it sees from then on. Connections without automatic commits
+    (`autocommit=False`) are always in one.
+
+    Yields:
+        Whether there is one.
+    """
+    is_one = connection.in_transaction and transaction_state(connection) == 0 and len(sys._current_frames()) == 1
+    if not is_one or savepoints(connection) != 0 or rows_of(connection, "pragma defer_foreign_keys")[0][0]:
+        yield False
+        return
+    rows_of(connection, "commit")
+    try:
+        yield True
+    finally:
+        rows_of(connection, "begin")
 
 
 def begun_by(connection: Any, path: str, counts: Counts, is_shared: Callable[[], bool]) -> tuple[Begun, Any, bool]:
@@ -130,6 +155,10 @@ def resume(connection: Any, begun: Begun) -> None:
         ValueError: The file is another than it was.
     """
     image, digest, state, counts = begun
+    if not state:
+        if not connection.in_transaction:
+            rows_of(connection, "begin")
+        return
     if digest and CurrentSession.earlier_file is not None:  # it is for looking at, and reads what it saw
         connection.deserialize(in_one_file(bytes(image)))
         return
