@@ -21,6 +21,21 @@ SESSIONS: dict[str, HardSession] = {
         ze.readline(), ze.tell(), ze0
         """,
     ),
+    "compressed files that are closed": session(
+        """
+        import gzip, bz2, lzma
+        with gzip.open("a.gz", "wb") as g: g.write(b"abc")
+        with gzip.open("a.gz") as h: data = h.read()
+        with bz2.open("a.bz2", "wb") as b: b.write(b"abc")
+        with lzma.open("a.xz", "wt") as x: x.write("abc")
+        with gzip.open("a.gz", "rt") as t: text = t.read()
+        """,
+        """
+        g.closed, g.name, g.mode, h.closed, h.name, h.mode, data
+        b.closed, x.closed, t.closed, text
+        h.read()
+        """,
+    ),
     "text through compressed files, archives and bytes, read half way": session(
         """
         import gzip, bz2, lzma, zipfile, io, csv

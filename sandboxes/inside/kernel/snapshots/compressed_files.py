@@ -14,8 +14,8 @@ from .forked import answer_of_child, read_apart
 from .opened import newline_of, path_of, reduce_file
 from .singletons import found, portable_path
 
-READS = 1
-"""The mode of a file that is read, in all three modules."""
+READS = (1, "rb")
+"""The mode of a file that is read, in all three modules; that of `gzip` is a text from Python 3.13 on."""
 LARGEST = 32 << 20
 """Bytes of a file, as they are in it, through which text is counted."""
 FARTHEST = 512 << 20
@@ -32,11 +32,11 @@ def reduce_compressed(_pickler: Any, file: Any) -> Any:
     if (kind.__module__, kind.__name__) not in KINDS:
         raise PicklingError("a compressed file of a class of its own")
     if file.closed:
-        return make_closed, (kind,)
+        return make_closed, (kind, space.get("name"), space.get("mode"))
     inner, mode = file_within(file), space.get("mode", space.get("_mode"))
     own = space.get("myfileobj") is not None or space.get("_closefp", False)
-    arguments = getattr(space["_buffer"].raw, "_decomp_args", {}) if mode == READS else {}
-    if mode != READS or not own or arguments.get("format") or arguments.get("filters"):
+    arguments = getattr(space["_buffer"].raw, "_decomp_args", {}) if mode in READS else {}
+    if mode not in READS or not own or arguments.get("format") or arguments.get("filters"):
         raise PicklingError("a compressed file that is being written, or was not opened by its path")
     path, place = path_of(inner), file.tell()
     if not isinstance(path, str) or not os.path.samestat(os.stat(path), os.fstat(inner.fileno())):
@@ -63,10 +63,15 @@ def open_compressed(kind: Any, path: str, place: int, name: Any) -> Any:
     return file
 
 
-def make_closed(kind: Any) -> Any:
-    """One that is closed."""
-    file = kind(io.BytesIO(), "rb")
+def make_closed(kind: Any, name: Any, mode: Any) -> Any:
+    """One that is closed; `gzip` says what it was called and opened for."""
+    if name is None:
+        file = kind(io.BytesIO(), "rb")
+    else:
+        file = kind(name, "rb", fileobj=io.BytesIO())
     file.close()
+    if name is not None:
+        file.mode = mode
     return file
 
 
