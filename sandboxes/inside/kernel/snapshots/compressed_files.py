@@ -65,10 +65,7 @@ def open_compressed(kind: Any, path: str, place: int, name: Any) -> Any:
 
 def make_closed(kind: Any, name: Any, mode: Any) -> Any:
     """One that is closed; `gzip` says what it was called and opened for."""
-    if name is None:
-        file = kind(io.BytesIO(), "rb")
-    else:
-        file = kind(name, "rb", fileobj=io.BytesIO())
+    file = kind(io.BytesIO(), "rb") if name is None else kind(name, "rb", fileobj=io.BytesIO())
     file.close()
     if name is not None:
         file.mode = mode
