@@ -40,7 +40,7 @@ SESSIONS = {
         model[-1].coef_[:] = 0 ;; report["model"].predict_proba(df[["age", "r"]])[:2].round(4).tolist(), con.total_changes
         con.close() ;; report["fig"].axes[0] is ax, ax.lines[0] is hline
         """,
-        named="chunks",
+        named="chunks cur",
     ),
     "notebook: polars and arrow side by side": session(
         """

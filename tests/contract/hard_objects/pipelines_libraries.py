@@ -184,7 +184,7 @@ SESSIONS = {
         nz["b"].tolist(), nz.files, za.tolist(), om[0, 0], type(om).__name__
         recv[0] = 5 ;; rec[0].a, rec.dtype.metadata, rec.b[0], fr[:4].tolist()
         """,
-        named="chunks dbit open_tx",
+        named="chunks dbit open_tx raw",
     ),
     "workbooks in streaming modes, pictures and papers": session(
         """

@@ -399,7 +399,7 @@ SESSIONS = {
         importlib.reload(core) is core, core.LIMIT, core.Cart is Cart, isinstance(c, core.Cart), core.extra["c"] is c, core.tick()
         shop.Cart is Cart, Mine.__mro__[1] is Cart, sorted(core.registry), shop.registry is core.registry
         """,
-        named="gen twice",
+        named="cur gen twice",
         known="""
         price(2) is p, core._cache, price.cache_info().hits, core.LIMIT, core.price2(1)
         """,

@@ -106,4 +106,39 @@ SESSIONS: dict[str, HardSession] = {
         ctx.register("z", df) ;; ctx.tables()
         """,
     ),
+    "temporary tables with types and numbers, and a database attached for reading": session(
+        """
+        import sqlite3, datetime
+        calls = []
+        sqlite3.register_converter("shout", lambda b: calls.append(1) or b.decode().upper())
+        con = sqlite3.connect(":memory:", detect_types=sqlite3.PARSE_DECLTYPES)
+        con.execute("create temp table t (a shout, n integer primary key autoincrement)"); con.execute("insert into t (a) values ('abc'), ('d'), ('e')"); con.execute("delete from t where n > 1"); con.commit()
+        con.execute("create temp table w (k shout primary key, v) without rowid"); con.execute("insert into w values ('k', 1)"); con.commit()
+        ro = sqlite3.connect("x.db"); ro.execute("create table q (a)"); ro.commit(); ro.close()
+        reads = sqlite3.connect(":memory:", uri=True); reads.execute("attach 'file:x.db?mode=ro' as ro")
+        """,
+        """
+        calls, con.execute("select a from t").fetchall(), con.execute("select +a from t").fetchall(), len(calls)
+        con.execute("select k from w").fetchall(), con.execute("select +k from w").fetchall()
+        con.execute("insert into t (a) values ('z')").lastrowid, con.total_changes
+        reads.execute("insert into ro.q values (1)")
+        """,
+        named="reads",
+    ),
+    "files that a thread opens and closes all the time": session(
+        """
+        import threading, sqlite3, time
+        open("d1.bin", "wb").write(b"1" * 3_000_000); open("d2.bin", "wb").write(b"2" * 3_000_000); stop = threading.Event()
+        def log():
+            while not stop.is_set():
+                for n in ("d1.bin", "d2.bin"):
+                    with open(n, "rb") as f: f.read(1000)
+                with open("p.log", "a+") as f: f.write("x")
+        threading.Thread(target=log, daemon=True).start(); time.sleep(0.2)
+        """,
+        """
+        set(open("d1.bin").read()), set(open("d2.bin").read()), __import__("os").path.exists("p.log")
+        """,
+        named="log",
+    ),
 }

@@ -342,14 +342,16 @@ def _read(connection: Any) -> bytearray:
 def _detected(connection: Any) -> int:
     """Its `detect_types`, of which nothing but the answers of a connection tells."""
     known, met, by_name, by_column = sys.modules["sqlite3"].converters, list[bytes](), False, False
+    databases = [name for _, name, _ in rows_of(connection, "pragma database_list")]
     before, patience = known.get("TEXT"), rows_of(connection, "pragma busy_timeout")[0][0]
     known["TEXT"] = known[OF_A_NAME] = met.append
     rows_of(connection, "pragma busy_timeout = 0")
     try:
         by_name = bool(rows_of(connection, f"select 'a' as \"a [{OF_A_NAME}]\"") and met)
         met.clear()
-        # Where there is no table, no column has a type.
-        by_column = bool(rows_of(connection, "select type from sqlite_master limit 1") and met)
+        for name in databases:  # where there is no table, no column has a type
+            rows_of(connection, f"select type from {quoted(as_text(name))}.sqlite_master limit 1")
+        by_column = bool(met)
     except sys.modules["sqlite3"].Error:  # another connection has the file for itself
         pass
     finally:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from ..packages import FOLDER
 from ..shared_state import SharedMap, SharedMaps
 from .blobs import CHUNK, Blobs, Spool
-from .opened import descriptors_by_file
+from .opened import locked_files
 
 UNIT = re.compile(re.escape(FOLDER) + r"/[^/]+/[^/]+/site-packages/[^/]+")
 """What is one stream: all that lies directly in a folder for packages."""
@@ -195,7 +195,7 @@ class FileTable:
         self._trees = Trees()
         self._maps = SharedMaps()
         self._mapped: set[int] = set()
-        self._opened: dict[tuple[int, int], int] | None = None
+        self._locked: dict[tuple[int, int], int] | None = None
         """The inodes of files whose times need not tell that they are written."""
 
     def _is_written(self, mapped: SharedMap) -> bool:
@@ -244,7 +244,7 @@ class FileTable:
         seen: dict[str, tuple[Key, int, list[str]]] = {}
         self._sizes = {}
         self._mapped = {one.inode for one in self._maps.now(self._is_written)}
-        self._opened = None
+        self._locked = None
         inodes: dict[tuple[int, int], str] = {}
         for path, status in self._walk("", lost):
             full = os.path.join(self._root, path)
@@ -336,9 +336,9 @@ class FileTable:
         else:
             now = time.time_ns()
             spool.count(_holes(status))
-            if self._opened is None:
-                self._opened = descriptors_by_file()
-            chunks, status = _read(full, self._opened.get((status.st_dev, status.st_ino)), spool)
+            if self._locked is None:
+                self._locked = locked_files()
+            chunks, status = _read(full, self._locked.get((status.st_dev, status.st_ino)), spool)
             seen[path] = (_key(status), now, chunks)
         return {
             "mode": stat.S_IMODE(status.st_mode),
@@ -459,35 +459,47 @@ def _holes(status: os.stat_result) -> int:
     return holes if status.st_size >= SPARSE and 2 * holes > status.st_size else 0
 
 
-def _read(full: str, opened: int | None, spool: Spool) -> tuple[list[str], os.stat_result]:
+def _read(full: str, locked: int | None, spool: Spool) -> tuple[list[str], os.stat_result]:
     """The chunks of a file, and its status before it was read.
 
     Args:
         full: Its path.
-        opened: A descriptor with which this process has it open. Closing another one would take away the locks that the
-            process has on the file, as databases have them.
+        locked: A descriptor with which this process has it open and locked, as databases do. Closing another one would
+            take the locks away.
         spool: Where the chunks go.
     """
-    descriptor = os.open(full, os.O_RDONLY | os.O_CLOEXEC) if opened is None else opened
+    if locked is not None:
+        try:
+            return _read_at(locked, spool)
+        except OSError:  # another thread has closed it, and its locks are gone
+            pass
+    descriptor = os.open(full, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        status = os.fstat(descriptor)
-        if opened is not None and not os.path.samestat(status, os.stat(full)):
-            raise ValueError("it was closed while it was read")
-        chunks: list[str] = []
-        size = 0
-        while size < status.st_size and (data := os.pread(descriptor, min(16 * CHUNK, status.st_size - size), size)):
-            size += len(data)
-            while len(data) % CHUNK and size < status.st_size:
-                more = os.pread(descriptor, CHUNK - len(data) % CHUNK, size)
-                if not more:
-                    break
-                size += len(more)
-                data += more
-            view = memoryview(data)
-            chunks += spool.put_all([view[start : start + CHUNK] for start in range(0, len(view), CHUNK)])
+        return _read_at(descriptor, spool)
     finally:
-        if opened is None:
-            os.close(descriptor)
+        os.close(descriptor)
+
+
+def _read_at(descriptor: int, spool: Spool) -> tuple[list[str], os.stat_result]:
+    """What is in the file of a descriptor, whose place in it stays.
+
+    Raises:
+        OSError: The descriptor was closed, or is that of another file by now.
+        ValueError: The file changed.
+    """
+    status, chunks, size = os.fstat(descriptor), list[str](), 0
+    while size < status.st_size and (data := os.pread(descriptor, min(16 * CHUNK, status.st_size - size), size)):
+        size += len(data)
+        while len(data) % CHUNK and size < status.st_size:
+            more = os.pread(descriptor, CHUNK - len(data) % CHUNK, size)
+            if not more:
+                break
+            size += len(more)
+            data += more
+        if not os.path.samestat(os.fstat(descriptor), status):
+            raise OSError("it is the descriptor of another file")
+        view = memoryview(data)
+        chunks += spool.put_all([view[start : start + CHUNK] for start in range(0, len(view), CHUNK)])
     if size != status.st_size:
         raise ValueError("it changed while it was read")
     return chunks, status

@@ -70,17 +70,21 @@ def descriptors_of(path: str) -> list[int]:
     return found
 
 
-def descriptors_by_file() -> dict[tuple[int, int], int]:
-    """The files that this process has open and can read, by device and number, each with one of its descriptors."""
+def locked_files() -> dict[tuple[int, int], int]:
+    """The files on which this process has locks and that it can read, by device and number, each with a descriptor."""
     found: dict[tuple[int, int], int] = {}
     for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ():
         with contextlib.suppress(OSError):  # the list itself is closed by now
-            status = os.fstat(int(name))
-            flags = fcntl.fcntl(int(name), fcntl.F_GETFL)
+            status, flags = os.fstat(int(name)), fcntl.fcntl(int(name), fcntl.F_GETFL)
             is_read = flags & os.O_ACCMODE != os.O_WRONLY and not flags & (os.O_PATH | os.O_DIRECT)
-            if stat.S_ISREG(status.st_mode) and is_read:
+            if stat.S_ISREG(status.st_mode) and is_read and _has_locks(name):
                 found[status.st_dev, status.st_ino] = int(name)
     return found
+
+
+def _has_locks(descriptor: str) -> bool:
+    with open(f"/proc/self/fdinfo/{descriptor}", encoding="utf-8") as lines:
+        return any(line.startswith("lock:") for line in lines)
 
 
 def path_of(file: Any) -> Any:

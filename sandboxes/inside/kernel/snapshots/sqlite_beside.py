@@ -6,7 +6,7 @@ from typing import Any
 
 from .singletons import CurrentSession, found, portable_path
 from .sqlite_changes import Statement, UnlikeError, rows_of, whole
-from .sqlite_content import without_triggers
+from .sqlite_content import is_read_only, without_triggers
 
 USUAL = ("main", "temp")
 Beside = tuple[list[tuple[str, str]], list[Statement]]
@@ -28,6 +28,8 @@ def beside(connection: Any, databases: list[tuple[str, str]]) -> Beside | None:
         if name == "temp" or name not in USUAL:
             if path and not os.path.exists(path):
                 raise PicklingError("a database connection with an attached database whose file is gone")
+            if path and is_read_only(connection, name) is not False:
+                raise PicklingError("a database connection with an attached database that can only be read")
             if not path:
                 statements += _whole(connection, name)
             if name != "temp":

@@ -126,7 +126,12 @@ def whole(connection: Any, database: str) -> list[Statement]:
             raise UnlikeError(f"{name} cannot be made")
         if kind == "table" and name != SEQUENCE:
             rows.add(name, is_new=True)
-    made = _makes(now, set(now), set(), rows)
+    made = list(_makes(now, set(now), set(), rows))
+    if ("table", SEQUENCE) in now:
+        numbers = rows_of(connection, f"select +name, +seq from {_quoted(database)}.{SEQUENCE}")
+        for name, number in numbers:  # only where rows that are gone have had higher ones, since changes are counted
+            made.append((ADVANCE, (number, name, number)))
+            made.append((BEGIN.format(database=_quoted(database)), (name, number, name)))
     found = [(NAMED.sub(rf"\g<0>{_quoted(database)}.", sql, count=1), values) for sql, values in made]
     if len(found) > MOST:
         raise UnlikeError("it has too many rows")
@@ -136,7 +141,9 @@ def whole(connection: Any, database: str) -> list[Statement]:
     return [*found, *head]
 
 
-NAMED = re.compile(r"create (?:table|index|unique index|view|trigger) |insert into ", re.IGNORECASE)
+ADVANCE = f"update {SEQUENCE} set seq = ? where name = ? and seq is not ?"
+BEGIN = f"insert into {SEQUENCE} (name, seq) select ?, ? where ? not in (select name from {{database}}.{SEQUENCE})"
+NAMED = re.compile(r"create (?:table|index|unique index|view|trigger) |insert into |update ", re.IGNORECASE)
 """How statements begin whose next word is the name of what is in a database; sqlite keeps them so."""
 
 
@@ -219,7 +226,7 @@ class _Rows:
 
     def _add_all(self, table: "_Table", is_new: bool) -> None:
         """Of a table whose rows have no numbers, all or none are written."""
-        asks = f"select {table.listed()} from {{}}.{table.quoted} order by {table.listed()}"
+        asks = f"select {table.listed('m')} from {{}}.{table.quoted} m order by {table.listed()}"
         now, was = (
             rows_of(self._both, asks.format(self._database)),
             [] if is_new else rows_of(self._both, asks.format("before")),
@@ -266,7 +273,9 @@ class _Table(NamedTuple):
 
     def listed(self, of: str = "") -> str:
         """The columns, of a table that has this name in a statement."""
-        return ", ".join(f"{of}.{_quoted(one)}" if of else _quoted(one) for one in self.columns)
+        # As expressions of another name, which no converter of the connection's knows.
+        asked = [f"+{of}.{_quoted(name)} as c{number}" for number, name in enumerate(self.columns)]
+        return ", ".join(asked if of else map(_quoted, self.columns))
 
     def same(self, one: str, other: str) -> str:
         """Whether two rows hold the same."""

@@ -120,6 +120,13 @@ def without_triggers(connection: Any) -> Iterator[None]:
         calls[2](pointer, ENABLE_TRIGGER, was.value, ctypes.byref(now))
 
 
+def is_read_only(connection: Any, database: str) -> bool | None:
+    """Whether one of its databases was opened for reading; None: that is not known."""
+    calls = _calls()
+    answer = calls[6](_pointer(connection), database.encode()) if calls is not None else -1
+    return bool(answer) if answer in (0, 1) else None
+
+
 def only_reads(statement: Any, connection: Any) -> bool:
     """Whether a statement that is running writes nothing; False, too, if that is not known."""
     calls = _calls()
@@ -158,6 +165,7 @@ def _calls() -> tuple[Any, ...] | None:
             return None
         control, state, config = library.sqlite3_file_control, library.sqlite3_txn_state, library.sqlite3_db_config
         size, owner, reads = library.sqlite3_msize, library.sqlite3_db_handle, library.sqlite3_stmt_readonly
+        read_only = library.sqlite3_db_readonly
     except (OSError, AttributeError):  # an older one, or one that is built in
         return None
     control.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p)
@@ -165,6 +173,7 @@ def _calls() -> tuple[Any, ...] | None:
     size.argtypes, size.restype = (ctypes.c_void_p,), ctypes.c_uint64
     owner.argtypes, owner.restype = (ctypes.c_void_p,), ctypes.c_size_t
     reads.argtypes = (ctypes.c_void_p,)
+    read_only.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
     config.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_int))
     # Objects of connections that are open begin with pointers that differ, those of closed ones with none.
     one, other = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
@@ -172,4 +181,4 @@ def _calls() -> tuple[Any, ...] | None:
     one.close()
     other.close()
     is_there = len(opened) == 2 and 0 not in opened and not _pointer(one) and not _pointer(other)
-    return (control, state, config, size, owner, reads) if is_there else None
+    return (control, state, config, size, owner, reads, read_only) if is_there else None
