@@ -41,9 +41,7 @@ def answer_of_child(compute: Callable[[], bytes], seconds: float = SECONDS) -> b
             _answer(compute, writing)
         os.close(writing)
         try:
-            answer = (
-                _read(reading, seconds) if child > 0 else bytearray(FAILED + b"no process could be made to look at it")
-            )
+            answer = _read(reading, seconds) if child > 0 else bytearray(NO_CHILD)
         finally:
             os.close(reading)
             if child > 0:
@@ -82,6 +80,7 @@ def _end(child: int) -> None:
 
 
 DONE, FAILED = b"+", b"-"
+NO_CHILD = FAILED + b"no process could be made to look at it"
 
 
 def _answer(compute: Callable[[], bytes], writing: int) -> None:

@@ -227,13 +227,9 @@ class _Rows:
     def _add_all(self, table: "_Table", is_new: bool) -> None:
         """Of a table whose rows have no numbers, all or none are written."""
         asks = f"select {table.listed('m')} from {{}}.{table.quoted} m order by {table.listed()}"
-        now, was = (
-            rows_of(self._both, asks.format(self._database)),
-            [] if is_new else rows_of(self._both, asks.format("before")),
-        )
-        if [[(type(value), value) for value in row] for row in now] != [
-            [(type(value), value) for value in row] for row in was
-        ]:
+        now = rows_of(self._both, asks.format(self._database))
+        was = [] if is_new else rows_of(self._both, asks.format("before"))
+        if _typed(now) != _typed(was):
             if was:
                 self.deleted.append((f"delete from {table.quoted}", ()))
             self.inserted += [(table.insert(), row) for row in now]
@@ -245,7 +241,7 @@ class _Rows:
         listed, same = table.listed("m"), table.same("m", "b")
         pair = f"main.{table.quoted} m left join before.{table.quoted} b on b.{number} = m.{number}"
         if is_new:
-            every = f"select m.{number}, {listed} from {self._database}.{table.quoted} m order by m.{number}"
+            every = f"select +m.{number}, {listed} from {self._database}.{table.quoted} m order by m.{number}"
             self.inserted += [(table.insert(number), row) for row in rows_of(self._both, every)]
             return
         gone = (
@@ -260,6 +256,11 @@ class _Rows:
         self.updated += [(table.update(number), row) for row in rows_of(self._both, other)]
         new = f"select m.{number}, {listed} from {pair} where b.{number} is null order by m.{number}"
         self.inserted += [(table.insert(number), row) for row in rows_of(self._both, new)]
+
+
+def _typed(rows: list[tuple[Any, ...]]) -> list[Any]:
+    """Rows, of which a number and the same as text, or as an integer, are two."""
+    return [[(type(value), value) for value in row] for row in rows]
 
 
 class _Table(NamedTuple):
