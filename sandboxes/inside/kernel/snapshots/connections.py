@@ -45,7 +45,8 @@ PRAGMAS = (
 """Settings of a connection; those of a database are in its pages."""
 OF_JOURNALS = ("persist", "truncate", "memory", "off")
 """How a connection may undo what it does to a file, besides the usual way and that which the file itself says."""
-PATIENCE = "busy_timeout"
+PATIENCE, SHORT = "busy_timeout", 200
+"""How long a connection waits for others, and how long a snapshot lets it wait, in milliseconds."""
 TEMPORARY = "select 1 from temp.sqlite_master limit 1"
 LAST = "query_only"
 """After which nothing can be changed any more."""
@@ -199,9 +200,9 @@ def _reduce_sqlite(
 
 @contextlib.contextmanager
 def _without_patience(connection: Any) -> Iterator[int]:
-    """Let it not wait for a database that others have locked, whose turn may never come; gives how long it would."""
+    """Let it not wait long for a database that others have locked, whose turn may never come; gives how long it would."""
     ((patience,),) = rows_of(connection, f"pragma {PATIENCE}")
-    rows_of(connection, f"pragma {PATIENCE} = 0")
+    rows_of(connection, f"pragma {PATIENCE} = {min(patience, SHORT)}")
     try:
         yield patience
     finally:
