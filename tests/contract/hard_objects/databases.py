@@ -510,4 +510,16 @@ SESSIONS: dict[str, HardSession] = {
         cur.execute("insert into t values (8)"); con.commit() ;; other.execute("select * from t").fetchall(), cur.lastrowid
         """,
     ),
+    "connections that wait for a database that is locked": session(
+        """
+        import sqlite3
+        hold = sqlite3.connect("l.db", isolation_level=None); hold.execute("create table t (a)"); hold.execute("begin exclusive")
+        waits = [sqlite3.connect("l.db", timeout=0.1) for _ in range(3)]; free = sqlite3.connect("o.db", timeout=7); free.execute("create table t (a)"); free.commit()
+        """,
+        """
+        free.execute("pragma busy_timeout").fetchone(), free.execute("select * from t").fetchall()
+        len(waits), hold.in_transaction
+        """,
+        named="hold waits",
+    ),
 }

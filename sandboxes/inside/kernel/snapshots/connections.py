@@ -17,12 +17,14 @@ from .sqlite_beside import USUAL, beside, put_beside
 from .sqlite_changes import rows_of
 from .sqlite_content import content_of, transaction_state
 from .sqlite_functions import (
-    ADDED,
     DETERMINISTIC,
     Call,
+    as_text,
     call_again,
+    known_to,
     may_be_taught_elsewhere,
     silenced,
+    usually_known,
     written_in_cells,
 )
 from .sqlite_transactions import (
@@ -85,11 +87,7 @@ def _usual_limits() -> dict[int, int]:
 
 def _taught(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]]) -> tuple[Call, ...]:
     """How a connection is taught what it was taught; functions and the like are named where the code does not tell."""
-    with contextlib.closing(sys.modules["sqlite3"].connect(":memory:")) as usual:
-        functions = {(as_text(name), count, flags) for name, count, flags in rows_of(connection, ADDED)}
-        functions -= set(rows_of(usual, ADDED))
-        ask = "select name from pragma_collation_list"
-        collations = {as_text(name) for (name,) in rows_of(connection, ask)} - {name for (name,) in rows_of(usual, ask)}
+    functions, collations = (one - usual for one, usual in zip(known_to(connection), usually_known(), strict=True))
     calls, lost = list[Call](), set[tuple[str, str]]()
     if not (functions or collations or callbacks):
         return ()
@@ -104,7 +102,7 @@ def _taught(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]]
         else:
             options = {"deterministic": True} if flags & DETERMINISTIC and found[0] == "create_function" else {}
             calls.append((found[0], (name, arguments, found[1]), options))
-    for name in sorted(collations):
+    for name, *_ in sorted(collations):
         if is_unsure or (found := written.find(name, None)) is None:
             lost.add((name, "collation"))
         else:
@@ -123,11 +121,6 @@ def _taught(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]]
 
 OF_A_PRAGMA = frozenset({"like"})
 """Functions that a setting puts there."""
-
-
-def as_text(value: Any) -> str:
-    """A name, which a connection may give as bytes."""
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def reduce_sqlite(pickler: Any, connection: Any) -> Any:
@@ -200,7 +193,7 @@ def _reduce_sqlite(
 
 @contextlib.contextmanager
 def _without_patience(connection: Any) -> Iterator[int]:
-    """Let it not wait long for a database that others have locked, whose turn may never come; gives how long it would."""
+    """Let it not wait long for a database that others have locked, says how long it would."""
     ((patience,),) = rows_of(connection, f"pragma {PATIENCE}")
     rows_of(connection, f"pragma {PATIENCE} = {min(patience, SHORT)}")
     try:

@@ -16,9 +16,8 @@ from typing import Any
 from .forked import answer_of_child
 from .instances import slots_of
 from .iterators import WORD
-from .sqlite_changes import rows_of
 from .sqlite_content import only_reads
-from .sqlite_functions import ADDED, KEPT, silenced
+from .sqlite_functions import KEPT, known_to, silenced, usually_known
 
 MOST_VALUES = 10_000
 """Values of rows that are still to be fetched."""
@@ -83,7 +82,7 @@ def _rows_to_come(cursor: Any, connection: Any) -> list[list[Any]]:
 
     lists = [one for one in gc.get_referents(cursor) if type(one) is list]
     converts = any(converter is not None for one in lists for converter in one)
-    if converts or rows_of(connection, ADDED) != rows_of(_plain(), ADDED):
+    if converts or known_to(connection) != usually_known():
         raise PicklingError("a cursor of sqlite with rows that were not fetched, for which functions may be called")
 
     def fetched() -> bytes:
@@ -100,11 +99,6 @@ def _rows_to_come(cursor: Any, connection: Any) -> list[list[Any]]:
         if KEPT in heard:
             raise PicklingError("a cursor of sqlite with rows that were not fetched, which somebody hears")
         return [[_unpacked(value) for value in row] for row in json.loads(answer_of_child(fetched, SECONDS))]
-
-
-@functools.cache
-def _plain() -> Any:
-    return sys.modules["sqlite3"].connect(":memory:", check_same_thread=False)
 
 
 def _packed(value: Any) -> Any:

@@ -8,6 +8,7 @@ written there, nobody can say what it gave. Callbacks are told by the garbage co
 
 import ast
 import contextlib
+import functools
 import gc
 import itertools
 import re
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 from .cell_sources import nodes_of
 from .classes import is_of_users
 from .singletons import CurrentSession, is_of_session
+from .sqlite_changes import rows_of
 
 Call = tuple[str, tuple[Any, ...], dict[str, Any]]
 """A method of a connection, and what it is given."""
@@ -30,7 +32,8 @@ METHODS = (*FUNCTIONS, COLLATION)
 WRITTEN = re.compile(r"create_(?:function|aggregate|window_function|collation)")
 DETERMINISTIC = 0x800
 """The flag of such a function in sqlite's list."""
-ADDED = "select name, narg, flags from pragma_function_list where builtin = 0"
+Known = tuple[set[tuple[Any, ...]], set[tuple[Any, ...]]]
+"""Functions (names, numbers of arguments, flags) and collations (names)."""
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp,
           ast.GeneratorExp)  # fmt: skip
 ANYWHERE = frozenset({"globals", "locals", "vars", "exec", "eval", "compile", "FunctionType", "run_path"})
@@ -244,6 +247,25 @@ def _teaches(path: Any) -> bool:
             return WRITTEN.search(file.read()) is not None
     except OSError:  # what it was is not known any more
         return True
+
+
+def known_to(connection: Any) -> Known:
+    """What a connection has besides sqlite's own. Asked by tables of these names it would need the database's lock."""
+    listed = rows_of(connection, "pragma function_list")
+    functions = {(as_text(name), count, flags) for name, is_own, _, _, count, flags in listed if not is_own}
+    return functions, {(as_text(name),) for _, name in rows_of(connection, "pragma collation_list")}
+
+
+@functools.cache
+def usually_known() -> Known:
+    """Likewise, of a connection to which nobody has added anything: what came with extensions."""
+    with contextlib.closing(sys.modules["sqlite3"].connect(":memory:")) as connection:
+        return known_to(connection)
+
+
+def as_text(value: Any) -> str:
+    """A name, which a connection may give as bytes."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def written_in_cells() -> Additions:
