@@ -14,6 +14,9 @@ NOT_BEGUN = ("There is no thread", "No thread", "There are no threads")
 CHANGED = "accept-changed"
 NO_ROOM = ("full", "No space", "no space", "room")
 LOSS = "was not run again"
+NEXT = ("cell_started", "proposed")
+"""Events of the nodes that follow the one that asks the model: it waits until a cell's end is on disk (`holds.py`), and
+hears of the cell and of its snapshot before that."""
 FIGURES = "figures/"
 SAID = "answer.md"
 DOUBTS = b"\nNot verified:\n"
@@ -110,7 +113,7 @@ class History:
                 ended = event["cell"]["purpose"].split()[-1] if event["cell"]["status"] == "ok" else ""
             elif event.get("event") == "kept":
                 kept = ended if event["snapshot"] else ""  # one without a snapshot may be lost, and asked for again
-            elif kept and kept not in self.over:  # the next node began, so the cell's end is on disk
+            elif event.get("event") in NEXT and kept and kept not in self.over:
                 self.over[kept] = effects[kept]
         return ""
 
