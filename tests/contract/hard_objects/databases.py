@@ -486,14 +486,17 @@ SESSIONS: dict[str, HardSession] = {
         df = pd.DataFrame({"a": [1, 2]})
         con = duckdb.connect(); con.register("orders_v", df); con.execute("create table t as select 5 as b"); con.execute("create view of_orders as select a * 2 as d from orders_v"); con.execute("create view of_t as select b + 1 as c from t")
         other = duckdb.connect(); other.execute("create table u as select 1 as x"); other.execute("create view of_df as select a from df"); other.execute("create view of_u as select x from u")
+        calls = []; third = duckdb.connect(); third.create_function("noted", lambda a: calls.append(a) or a, ["BIGINT"], "BIGINT"); third.execute("create view of_noted as select noted(1) as n"); third.execute("create table w as select 3 as y")
         """,
         """
         con.execute("select * from t").fetchall(), con.execute("select * from of_t").fetchall()
         con.execute("select * from of_orders").fetchall()
         other.execute("select * from u").fetchall(), other.execute("select * from of_u").fetchall()
         other.execute("select * from of_df").fetchall(), "of_df"
+        third.execute("select * from w").fetchall(), calls
+        third.execute("select * from of_noted").fetchall()
         """,
-        named="orders_v of_orders of_df",
+        named="orders_v of_orders of_df noted of_noted",
     ),
     "connections that never commit by themselves, or always": session(
         """

@@ -41,7 +41,7 @@ REASONS = {
     "frame": "it was registered with a duckdb connection; register it again",
     "function": "this function was made with a duckdb connection; make it again",
     "temporary macro": "this temporary macro was made with a duckdb connection; make it again",
-    "view": "this view of a duckdb database reads a frame; make it again",
+    "view": "this view of a duckdb database reads a frame, or calls a function of Python; make it again",
     "variable": "this variable of a duckdb connection has a value that cannot be written as text; set it again",
     "prepared statement": "this prepared statement was made with a duckdb connection; make it again",
 }
@@ -275,7 +275,12 @@ def _content(
 def _unreadable_views(cursor: Any, catalog: Rows) -> set[tuple[str, str]]:
     """Schemas and names of views that read what only one connection has, or a variable; so they cannot be made."""
     found = set[tuple[str, str]]()
-    for schema, name, *_ in catalog.get("view", ()):
+    functions = [name for _, name, *_ in catalog.get("function", ()) if name not in usual_functions()]
+    of_python = re.compile(rf"\b(?:{'|'.join(map(re.escape, functions)) or '(?!)'})\b", re.IGNORECASE)
+    for schema, name, sql, _ in catalog.get("view", ()):
+        if of_python.search(sql):  # it does not come back, and would be called
+            found.add((schema, name))
+            continue
         try:
             cursor.execute(f"explain select * from {quoted(schema)}.{quoted(name)}")
         except sys.modules["duckdb"].Error:

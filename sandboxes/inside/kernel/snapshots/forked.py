@@ -67,9 +67,17 @@ def _unheard() -> Iterator[None]:
     try:
         yield
     finally:
-        if signal.SIGCHLD not in before:
-            signal.sigtimedwait({signal.SIGCHLD}, 0)
+        if signal.SIGCHLD not in before and signal.sigtimedwait({signal.SIGCHLD}, 0) and _is_another_gone():
+            signal.raise_signal(signal.SIGCHLD)  # one signal stands for both
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _is_another_gone() -> bool:
+    """Whether a child of the session's own has ended that nobody has waited for."""
+    try:
+        return os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return False
 
 
 def _end(child: int) -> None:
