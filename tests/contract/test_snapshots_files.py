@@ -6,6 +6,8 @@ import asyncio
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.contract.conftest import Steps
 
 LIST = r"""
@@ -148,3 +150,28 @@ async def test_what_is_written_into_a_mapped_file_is_kept(steps: Steps) -> None:
     kept = await steps.keep()
     await steps.take_up_at(kept.id)
     assert await steps.run("print(open('mapped', 'rb').read(1))") == "b'\\x02'\n"
+
+
+@pytest.mark.parametrize("steps", ["local"], indirect=True)
+async def test_what_is_being_written_and_what_is_locked_stay_as_they_are(steps: Steps) -> None:
+    await steps.run("""
+        import bz2, csv, fcntl, gzip, lzma, sqlite3, subprocess, sys
+        written = {one.__name__: one.open("w." + one.__name__, "wt") for one in (gzip, bz2, lzma)}; rows = csv.writer(written["gzip"])
+        lock = open("x.lock", "w"); fcntl.lockf(lock, fcntl.LOCK_EX)
+        con = sqlite3.connect("a.db"); con.execute("create table t (a)"); con.commit(); con.execute("insert into t values (1)")
+        def elsewhere(code): return subprocess.run([sys.executable, "-c", code], capture_output=True).returncode
+        LOCKS = "import fcntl; fcntl.lockf(open('x.lock', 'a'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
+        WRITES = "import sqlite3; sqlite3.connect('a.db', timeout=0, isolation_level=None).execute('insert into t values (9)')"
+    """)
+    for letter in "abc":
+        await steps.run(f"""
+            for number in range(5000): rows.writerow([number, "{letter}" * 20])
+            for name in ("bz2", "lzma"): written[name].write("{letter}" * 50_000)
+        """)
+        await steps.keep()
+    assert await steps.run("""
+        print(elsewhere(LOCKS), elsewhere(WRITES))
+        for one in written.values(): one.close()
+        con.commit(); print(con.execute("select * from t").fetchall())
+        print([len(one.open("w." + one.__name__, "rt").read()) for one in (gzip, bz2, lzma)])
+    """) == ("1 1\n[(1,)]\n[386670, 150000, 150000]\n")

@@ -16,7 +16,7 @@ from .singletons import found, portable_path
 
 READS = (1, "rb")
 """The mode of a file that is read, in all three modules; that of `gzip` is a text from Python 3.13 on."""
-LARGEST = 32 << 20
+LARGEST = 8 << 20
 """Bytes of a file, as they are in it, through which text is counted."""
 FARTHEST = 512 << 20
 """Bytes, decompressed, up to which a file is read again."""
@@ -84,6 +84,9 @@ def _reduce_layered(file: Any) -> Any:
     buffer = file.buffer
     if (type(buffer).__module__, type(buffer).__name__) not in UNDER or codecs.lookup(file.encoding).name in WITH_MARKS:
         raise PicklingError(f"text that is read through a {type(buffer).__name__}")
+    if type(buffer) is not io.BytesIO and (file.writable() or not file.readable()):
+        # Even in a child, what is still to be written would go into the file.
+        raise PicklingError(f"text that is written through a {type(buffer).__name__}")
     settings = file.encoding, file.errors, newline_of(file), file.line_buffering, file.write_through
     count = int(answer_of_child(lambda: str(_characters(file, settings)).encode()))
     return make_layered, (buffer, count, *settings)
@@ -97,11 +100,11 @@ def _characters(file: Any, settings: Any) -> int:
     buffer = file.buffer
     in_memory = type(buffer) is io.BytesIO
     place, before = buffer.tell(), buffer.getvalue() if in_memory else b""
-    if file.writable():
+    if in_memory:
         file.flush()
-        if in_memory and buffer.getvalue() != before:
+        if buffer.getvalue() != before:
             raise ValueError("text that is still to be written to a BytesIO")
-    if not in_memory:
+    else:
         descriptor = _descriptor(buffer)
         if os.fstat(descriptor).st_size > LARGEST:
             raise ValueError("a large compressed text that is being read")

@@ -280,6 +280,7 @@ def _unreadable_views(cursor: Any, catalog: Rows) -> set[tuple[str, str]]:
     for schema, name, sql, _ in catalog.get("view", ()):
         if of_python.search(sql):  # it does not come back, and would be called
             found.add((schema, name))
+        if of_python.search(sql) or OF_FILES.search(sql):  # which would be read for it
             continue
         try:
             cursor.execute(f"explain select * from {quoted(schema)}.{quoted(name)}")
@@ -301,6 +302,7 @@ def _generated(cursor: Any, schema: str, table: str, sql: str, catalog: Rows) ->
     return found
 
 
+OF_FILES = re.compile(r"\bread_\w+\s*\(|\b(?:from|join)\s+'|\w_scan\s*\(", re.IGNORECASE)
 GENERATED = "GENERATED ALWAYS"
 
 

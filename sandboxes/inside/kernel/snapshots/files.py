@@ -338,7 +338,9 @@ class FileTable:
             spool.count(_holes(status))
             if self._locked is None:
                 self._locked = locked_files()
-            chunks, status = _read(full, self._locked.get((status.st_dev, status.st_ino)), spool)
+            locked = self._locked.get((status.st_dev, status.st_ino))
+            # An empty one may be there for nothing but its lock, which closing any descriptor of it takes away.
+            chunks, status = _read(full, locked, spool) if status.st_size else ([], status)
             seen[path] = (_key(status), now, chunks)
         return {
             "mode": stat.S_IMODE(status.st_mode),

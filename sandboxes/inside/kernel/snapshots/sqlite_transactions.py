@@ -167,7 +167,8 @@ def resume(connection: Any, begun: Begun) -> None:
     _change(connection, bytes(image), state, counts)
 
 
-MOST_CHANGES = 100_000
+MOST_CHANGES, MOST_IN_TRANSACTION = 100_000, 10_000
+"""How many are counted up; in a transaction by temporary tables, which must not become files."""
 COUNTED = """
 create table {place} (x);
 with recursive n (i) as (select 1 union all select i + 1 from n where i < {before})
@@ -193,7 +194,7 @@ def count_up(connection: Any, counts: Counts) -> bool:
     total, last, row = counts
     block = max(last, 1)
     before = total - block - connection.total_changes
-    if before < 0 or total > MOST_CHANGES:
+    if before < 0 or total > (MOST_IN_TRANSACTION if connection.in_transaction else MOST_CHANGES):
         return False
     place = f"{'temp' if connection.in_transaction else 'stepwell'}.stepwell_changes"
     nothing = "" if last else NOTHING.format(place=place)
