@@ -14,7 +14,7 @@ from typing import Any
 from .opened import descriptors_of
 from .singletons import CurrentSession, found, portable_path
 from .sqlite_beside import USUAL, beside, put_beside
-from .sqlite_changes import rows_of
+from .sqlite_changes import literal, quoted, rows_of
 from .sqlite_content import content_of, transaction_state
 from .sqlite_functions import (
     DETERMINISTIC,
@@ -466,16 +466,6 @@ def _set(connection: Any, settings: dict[str, str]) -> Any:
             with contextlib.suppress(error_of_duckdb):
                 connection.execute(f"set {name.removeprefix(OF_SESSION)} = {literal(value)}")
     return connection
-
-
-def literal(text: str) -> str:
-    """A text as SQL has it."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def quoted(name: str) -> str:
-    """A name as SQL has it."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def open_duckdb(path: str, readonly: bool, settings: dict[str, str] | None = None) -> Any:

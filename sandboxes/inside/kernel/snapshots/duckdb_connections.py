@@ -12,11 +12,12 @@ from pickle import PicklingError
 from typing import Any
 
 from . import duckdb_definitions
-from .connections import OF_SESSION, OF_VARIABLE, connect_duckdb, literal, make_database, open_duckdb, quoted
+from .connections import OF_SESSION, OF_VARIABLE, connect_duckdb, make_database, open_duckdb
 from .default_duckdb import may_exist
 from .duckdb_catalog import Rows
 from .duckdb_databases import SETTINGS, Database, Seen, has_profile, usual_functions, usual_settings
 from .singletons import CurrentSession, portable_path
+from .sqlite_changes import literal, quoted
 
 AS_TEXT = frozenset({"BIT", "TIME WITH TIME ZONE", "UHUGEINT", "BIGNUM", "VARINT"})
 KEPT = 16 << 20
@@ -73,6 +74,8 @@ class Answer:
     """What does not come back, although the connection does: kind and name."""
     catalog: Rows = field(default_factory=dict)
     """What there is in its database."""
+    unreadable: set[tuple[str, str]] = field(default_factory=set)
+    """Schemas and names of views that cannot be made again."""
 
     @property
     def is_empty(self) -> bool:
@@ -130,7 +133,7 @@ def _ask(connection: Any, *, in_part: bool = False) -> tuple[Database, Answer]:
         with database.asked(connection):
             answer = _answer(database, connection, in_part=in_part)
             if not (answer.refused or answer.path) and database.content[0] != now[0]:
-                database.content = now[0], _content(database, connection, answer.catalog)
+                database.content = now[0], _content(database, connection, answer)
         seen.found, seen.found_at = answer, (NOT_REMEMBERED if answer.is_busy else now[0], now[1])
     found: Answer = seen.found
     return database, found
@@ -159,7 +162,8 @@ def _answer(database: Database, connection: Any, *, in_part: bool) -> Answer:
     own += lost
     if "view" in answer.catalog and not answer.catalog["path"][0][0]:
         with database.catalog.cursor(connection) as cursor:
-            own += [("view", name) for _, name in sorted(_unreadable_views(cursor, answer.catalog))]
+            answer.unreadable = _unreadable_views(cursor, answer.catalog)
+        own += [("view", name) for _, name in sorted(answer.unreadable)]
     if "function" in answer.catalog:
         own += [("function", name) for _, name, *_ in answer.catalog["function"] if name not in usual_functions()]
     answer.named = sorted((kind, name) for kind, name in own if kind in REASONS)
@@ -235,7 +239,7 @@ def reduce_database(_: Any, database: Database) -> Any:
     if version != database.version:
         seen = next(one for one in Seen.all if one.database is database and one.found_at[0] == database.version)
         with database.asked(seen()):
-            found = _content(database, seen(), seen.found.catalog)
+            found = _content(database, seen(), seen.found)
         database.content = database.version, found
     if isinstance(found, str):
         raise PicklingError(found)
@@ -245,10 +249,10 @@ def reduce_database(_: Any, database: Database) -> Any:
 
 
 def _content(
-    database: Database, connection: Any, catalog: Rows
+    database: Database, connection: Any, answer: Answer
 ) -> tuple[list[str], list[Any], list[str], list[str]] | str:
     """What `make_database` makes a database of: its tables as arrow tables, all else as SQL; or why not."""
-    first, after = list[str](), list[str]()
+    catalog, first, after = answer.catalog, list[str](), list[str]()
     if catalog.keys() & OF_ITS_OWN:
         try:
             with database.catalog.cursor(connection) as cursor:
@@ -266,9 +270,8 @@ def _content(
             wanted = ", ".join(one for one, of_rows in columns[schema, name] if of_rows not in generated)
             rows = cursor.sql(f"select {wanted} from {quoted(schema)}.{quoted(name)}")
             found.append((schema, name, sql, rows.to_arrow_table()))
-        lost = _unreadable_views(cursor, catalog)
     statements = [sql for _, _, sql, _ in catalog.get("index", ())]
-    statements += [sql for schema, name, sql, _ in catalog.get("view", ()) if (schema, name) not in lost]
+    statements += [sql for schema, name, sql, _ in catalog.get("view", ()) if (schema, name) not in answer.unreadable]
     return [schema for schema, *_ in catalog.get("schema", ())], found, [*after, *statements], first
 
 

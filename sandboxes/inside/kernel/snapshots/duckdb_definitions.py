@@ -8,7 +8,7 @@ import contextlib
 import sys
 from typing import Any
 
-from .connections import quoted
+from .sqlite_changes import literal, quoted
 
 MOST_NUMBERS = 1_000_000
 """How often a sequence is asked for its next number, to be where it was."""
@@ -72,7 +72,7 @@ def _sequences(cursor: Any) -> list[str]:
         ends = f"minvalue {least} maxvalue {most} start with {start}{' cycle' if cycle else ''}"
         made.append(f"create sequence {place} increment by {step} {ends}")
         if count:
-            made.append(f"select max(nextval({_text(place)})) from range({count})")
+            made.append(f"select max(nextval({literal(place)})) from range({count})")
     return made
 
 
@@ -117,7 +117,3 @@ def _signatures(cursor: Any, call: str, name: str) -> list[str]:
         heads = [line.strip().partition("(") for line in listed]
         return [rest.rpartition(")")[0] for head, _, rest in heads if head.strip('"') == name]
     return []
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

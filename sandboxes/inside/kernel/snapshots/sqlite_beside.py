@@ -5,7 +5,7 @@ from pickle import PicklingError
 from typing import Any
 
 from .singletons import CurrentSession, found, portable_path
-from .sqlite_changes import Statement, UnlikeError, rows_of, whole
+from .sqlite_changes import Statement, UnlikeError, quoted, rows_of, whole
 from .sqlite_content import is_read_only, without_triggers
 
 USUAL = ("main", "temp")
@@ -41,7 +41,7 @@ def _whole(connection: Any, name: str) -> list[Statement]:
     what = "temporary tables" if name == "temp" else "a database in memory attached"
     if name == "temp" and not rows_of(connection, "select 1 from temp.sqlite_master limit 1"):
         return []
-    if name != "temp" and rows_of(connection, f"pragma {_quoted(name)}.journal_mode") != [("memory",)]:
+    if name != "temp" and rows_of(connection, f"pragma {quoted(name)}.journal_mode") != [("memory",)]:
         raise PicklingError("a database connection with an attached database in a file without a name")
     try:
         return whole(connection, name)
@@ -55,14 +55,10 @@ def put_beside(connection: Any, kept: Beside) -> None:
     for name, path in attached:
         if path and CurrentSession.earlier_file is None and not os.path.exists(found(path)):
             raise FileNotFoundError(f"the database {path} is not there")
-        rows_of(connection, f"attach ? as {_quoted(name)}", (found(path) if path else ":memory:",))
+        rows_of(connection, f"attach ? as {quoted(name)}", (found(path) if path else ":memory:",))
     if statements:
         rows_of(connection, "begin")
         with without_triggers(connection):
             for sql, values in statements:
                 rows_of(connection, sql, values)
         rows_of(connection, "commit")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -95,7 +95,7 @@ def differences(before: bytes, after: bytes) -> list[Statement]:
         both_have = [key for key in changed if key[0] == "table" and key in was.keys() & now.keys()]
         columns = [(name, _added(was[kind, name][1], now[kind, name][1])) for kind, name in both_have]
         if any(column for _, column in columns):
-            return [(f"alter table {_quoted(name)} add column {column}", ()) for name, column in columns if column]
+            return [(f"alter table {quoted(name)} add column {column}", ()) for name, column in columns if column]
         remade = {name for kind, name in changed if kind == "table"}
         for name in remade:
             sql = (now.get(("table", name)) or was["table", name])[1]
@@ -112,7 +112,7 @@ def differences(before: bytes, after: bytes) -> list[Statement]:
             for name in HEADERS
             if (is_now := _head(both, "main", name)) != _head(both, "before", name)
         ]
-        found = [*_drops(was, changed, remade, rows), *_makes(now, changed, remade, rows), *heads]
+        found = [*_drops(was, changed, remade), *_makes(now, changed, remade, rows), *heads]
     if len(found) > MOST:
         raise UnlikeError("too many rows were changed")
     return found
@@ -120,7 +120,7 @@ def differences(before: bytes, after: bytes) -> list[Statement]:
 
 def whole(connection: Any, database: str) -> list[Statement]:
     """The statements that make all of one of the databases of a connection, in another that has one of that name."""
-    rows, now = _Rows(connection, _quoted(database)), _schema(connection, _quoted(database))
+    rows, now = _Rows(connection, quoted(database)), _schema(connection, quoted(database))
     for (kind, name), (_, sql) in now.items():
         if sql.lower().startswith("create virtual") or (name.startswith(INTERNAL) and name != SEQUENCE):
             raise UnlikeError(f"{name} cannot be made")
@@ -128,16 +128,14 @@ def whole(connection: Any, database: str) -> list[Statement]:
             rows.add(name, is_new=True)
     made = list(_makes(now, set(now), set(), rows))
     if ("table", SEQUENCE) in now:
-        numbers = rows_of(connection, f"select +name, +seq from {_quoted(database)}.{SEQUENCE}")
+        numbers = rows_of(connection, f"select +name, +seq from {quoted(database)}.{SEQUENCE}")
         for name, number in numbers:  # only where rows that are gone have had higher ones, since changes are counted
             made.append((ADVANCE, (number, name, number)))
-            made.append((BEGIN.format(database=_quoted(database)), (name, number, name)))
-    found = [(NAMED.sub(rf"\g<0>{_quoted(database)}.", sql, count=1), values) for sql, values in made]
+            made.append((BEGIN.format(database=quoted(database)), (name, number, name)))
+    found = [(NAMED.sub(rf"\g<0>{quoted(database)}.", sql, count=1), values) for sql, values in made]
     if len(found) > MOST:
         raise UnlikeError("it has too many rows")
-    head = [
-        (f"pragma {_quoted(database)}.{name} = {_head(connection, _quoted(database), name)}", ()) for name in HEADERS
-    ]
+    head = [(f"pragma {quoted(database)}.{name} = {_head(connection, quoted(database), name)}", ()) for name in HEADERS]
     return [*found, *head]
 
 
@@ -164,12 +162,12 @@ def _head(both: Any, database: str, name: str) -> int:
     return int(rows_of(both, f"pragma {database}.{name}")[0][0])
 
 
-def _drops(was: Schema, changed: set[tuple[str, str]], remade: set[str], rows: "_Rows") -> Iterator[Statement]:
+def _drops(was: Schema, changed: set[tuple[str, str]], remade: set[str]) -> Iterator[Statement]:
     """What is taken away first."""
     for kind in ("trigger", "view", "index", "table"):
         for key, (table, _) in was.items():
             if key[0] == kind and key in changed and key[1] != SEQUENCE and not (kind == "index" and table in remade):
-                yield f"drop {kind} {_quoted(key[1])}", ()
+                yield f"drop {kind} {quoted(key[1])}", ()
 
 
 def _makes(now: Schema, changed: set[tuple[str, str]], remade: set[str], rows: "_Rows") -> Iterator[Statement]:
@@ -221,7 +219,7 @@ class _Rows:
             raise UnlikeError(f"{name} belongs to a virtual table")
 
     def _columns(self, name: str) -> list[str]:
-        described = rows_of(self._both, f"pragma {self._database}.table_xinfo({_quoted(name)})")
+        described = rows_of(self._both, f"pragma {self._database}.table_xinfo({quoted(name)})")
         return [column for _, column, _, _, _, _, hidden in described if not hidden]
 
     def _add_all(self, table: "_Table", is_new: bool) -> None:
@@ -270,17 +268,17 @@ class _Table(NamedTuple):
 
     @property
     def quoted(self) -> str:
-        return _quoted(self.name)
+        return quoted(self.name)
 
     def listed(self, of: str = "") -> str:
         """The columns, of a table that has this name in a statement."""
         # As expressions of another name, which no converter of the connection's knows.
-        asked = [f"+{of}.{_quoted(name)} as c{number}" for number, name in enumerate(self.columns)]
-        return ", ".join(asked if of else map(_quoted, self.columns))
+        asked = [f"+{of}.{quoted(name)} as c{number}" for number, name in enumerate(self.columns)]
+        return ", ".join(asked if of else map(quoted, self.columns))
 
     def same(self, one: str, other: str) -> str:
         """Whether two rows hold the same."""
-        names = [_quoted(column) for column in self.columns]
+        names = [quoted(column) for column in self.columns]
         return " and ".join(
             f"{one}.{name} is {other}.{name} collate binary and typeof({one}.{name}) is typeof({other}.{name})"
             for name in names
@@ -291,8 +289,14 @@ class _Table(NamedTuple):
         return f"insert into {self.quoted} ({', '.join((*numbers, self.listed()))}) values ({marks})"
 
     def update(self, number: str) -> str:
-        return f"update {self.quoted} set {', '.join(f'{_quoted(one)} = ?' for one in self.columns)} where {number} = ?"
+        return f"update {self.quoted} set {', '.join(f'{quoted(one)} = ?' for one in self.columns)} where {number} = ?"
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"

@@ -12,6 +12,7 @@ from .attributes import reducer_for, with_hung
 from .drawing import make_callbacks as make_callbacks
 from .drawing import set_callbacks as set_callbacks
 from .identity import find_sentinel
+from .sqlite_changes import quoted
 
 
 def reduce_block(pickler: Any, block: Any) -> Any:
@@ -350,12 +351,8 @@ def make_polars_series(name: str, array: Any, in_order: dict[str, bool] | None =
 def reduce_polars_context(_pickler: Any, context: Any) -> Any:
     """The tables of a context for SQL, as queries."""
     wrap = sys.modules["polars"].LazyFrame._from_pyldf
-    tables = {name: wrap(context.execute(f"select * from {_quoted(name)}")) for name in context.get_tables()}
+    tables = {name: wrap(context.execute(f"select * from {quoted(name)}")) for name in context.get_tables()}
     return make_polars_context, (tables,)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def make_polars_context(tables: dict[str, Any]) -> Any:
