@@ -158,9 +158,10 @@ async def test_what_is_being_written_and_what_is_locked_stay_as_they_are(steps: 
         import bz2, csv, fcntl, gzip, lzma, sqlite3, subprocess, sys
         written = {one.__name__: one.open("w." + one.__name__, "wt") for one in (gzip, bz2, lzma)}; rows = csv.writer(written["gzip"])
         lock = open("x.lock", "w"); fcntl.lockf(lock, fcntl.LOCK_EX)
+        owner = open("y.lock", "w"); fcntl.lockf(owner, fcntl.LOCK_EX); print("4711", file=owner, flush=True)
         con = sqlite3.connect("a.db"); con.execute("create table t (a)"); con.commit(); con.execute("insert into t values (1)")
         def elsewhere(code): return subprocess.run([sys.executable, "-c", code], capture_output=True).returncode
-        LOCKS = "import fcntl; fcntl.lockf(open('x.lock', 'a'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
+        LOCKS = "import fcntl; fcntl.lockf(open('{}.lock', 'a'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
         WRITES = "import sqlite3; sqlite3.connect('a.db', timeout=0, isolation_level=None).execute('insert into t values (9)')"
     """)
     for letter in "abc":
@@ -170,8 +171,8 @@ async def test_what_is_being_written_and_what_is_locked_stay_as_they_are(steps: 
         """)
         await steps.keep()
     assert await steps.run("""
-        print(elsewhere(LOCKS), elsewhere(WRITES))
+        print(elsewhere(LOCKS.format("x")), elsewhere(LOCKS.format("y")), elsewhere(WRITES), open("y.lock").read())
         for one in written.values(): one.close()
         con.commit(); print(con.execute("select * from t").fetchall())
         print([len(one.open("w." + one.__name__, "rt").read()) for one in (gzip, bz2, lzma)])
-    """) == ("1 1\n[(1,)]\n[386670, 150000, 150000]\n")
+    """) == ("1 1 1 4711\n\n[(1,)]\n[386670, 150000, 150000]\n")

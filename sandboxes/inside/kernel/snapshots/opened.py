@@ -70,21 +70,27 @@ def descriptors_of(path: str) -> list[int]:
     return found
 
 
-def locked_files() -> dict[tuple[int, int], int]:
-    """The files on which this process has locks and that it can read, by device and number, each with a descriptor."""
-    found: dict[tuple[int, int], int] = {}
+def locked_files() -> dict[tuple[int, int], int | None]:
+    """The files on which this process has POSIX locks, by device and number.
+
+    Each has a descriptor by which it can be read; None: it is open for writing only.
+    """
+    found: dict[tuple[int, int], int | None] = {}
     for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ():
         with contextlib.suppress(OSError):  # the list itself is closed by now
             status, flags = os.fstat(int(name)), fcntl.fcntl(int(name), fcntl.F_GETFL)
+            if not stat.S_ISREG(status.st_mode) or not _has_locks(name):
+                continue
             is_read = flags & os.O_ACCMODE != os.O_WRONLY and not flags & (os.O_PATH | os.O_DIRECT)
-            if stat.S_ISREG(status.st_mode) and is_read and _has_locks(name):
-                found[status.st_dev, status.st_ino] = int(name)
+            inode = status.st_dev, status.st_ino
+            found[inode] = int(name) if is_read else found.get(inode)
     return found
 
 
 def _has_locks(descriptor: str) -> bool:
+    """Whether the process has locks that closing any descriptor of the file ends, as those of `flock` do not."""
     with open(f"/proc/self/fdinfo/{descriptor}", encoding="utf-8") as lines:
-        return any(line.startswith("lock:") for line in lines)
+        return any(line.startswith("lock:") and "POSIX" in line for line in lines)
 
 
 def path_of(file: Any) -> Any:

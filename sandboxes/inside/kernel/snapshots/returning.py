@@ -10,7 +10,8 @@ from typing import Any
 
 from . import manifest
 from .blobs import Blobs, MissingBlobError
-from .files import UNIT, Entry, FileTable, _holds, _key
+from .files import Entry, FileTable, _holds, _key
+from .package_trees import UNIT
 from .save import LAST_RESULT, SnapshotWriter
 
 
