@@ -5,6 +5,7 @@ import fcntl
 import functools
 import gc
 import os
+import re
 import sys
 import weakref
 from collections.abc import Iterator
@@ -13,10 +14,11 @@ from typing import Any
 
 from .opened import descriptors_of
 from .singletons import CurrentSession, found, portable_path
-from .sqlite_beside import USUAL, beside, put_beside
+from .sqlite_beside import USUAL, Beside, beside, inserted, put_beside, uses
 from .sqlite_changes import literal, quoted, rows_of
-from .sqlite_content import content_of, transaction_state
+from .sqlite_content import OF_OTHERS, content_of, is_of_others, is_read_only, opened, transaction_state
 from .sqlite_functions import (
+    CALLBACKS,
     DETERMINISTIC,
     Call,
     as_text,
@@ -50,6 +52,7 @@ OF_JOURNALS = ("persist", "truncate", "memory", "off")
 PATIENCE, SHORT = "busy_timeout", 200
 """How long a connection waits for others, and how long a snapshot lets it wait, in milliseconds."""
 TEMPORARY = "select 1 from temp.sqlite_master limit 1"
+COUNTED_OTHERWISE = "rows of its temporary tables, or of databases in memory, were not counted by a sqlite connection"
 LAST = "query_only"
 """After which nothing can be changed any more."""
 
@@ -85,12 +88,14 @@ def _usual_limits() -> dict[int, int]:
         return {which: connection.getlimit(which) for which in known}
 
 
-def _taught(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]]) -> tuple[Call, ...]:
-    """How a connection is taught what it was taught; functions and the like are named where the code does not tell."""
+def _taught(
+    pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]]
+) -> tuple[tuple[Call, ...], set[tuple[str, str]]]:
+    """How a connection is taught what it was taught, and what does not come back, which is named."""
     functions, collations = (one - usual for one, usual in zip(known_to(connection), usually_known(), strict=True))
     calls, lost = list[Call](), set[tuple[str, str]]()
     if not (functions or collations or callbacks):
-        return ()
+        return (), set()
     written, kind = written_in_cells(), type(connection)
     is_asked = kind in pickler.reducers.asked  # what it was taught cannot be kept with it
     if not is_asked:
@@ -116,7 +121,7 @@ def _taught(pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]]
     for name, what in sorted(lost):
         why = f"it was added to a sqlite connection; call create_{what} again"
         pickler.reducers.name(f"sqlite's {name}", what, why)
-    return tuple(calls)
+    return tuple(calls), lost
 
 
 OF_A_PRAGMA = frozenset({"like"})
@@ -125,6 +130,8 @@ OF_A_PRAGMA = frozenset({"like"})
 
 def reduce_sqlite(pickler: Any, connection: Any) -> Any:
     """A sqlite connection."""
+    if is_of_others(connection):
+        raise PicklingError(OF_OTHERS)
     try:
         with (
             silenced(connection) as heard,
@@ -147,10 +154,8 @@ def _reduce_sqlite(
     is_writing = not connection.in_transaction and transaction_state(connection) == WRITES
     if is_writing and not _has_open_blob(connection):
         raise PicklingError("a database connection with a statement that is still writing; fetch all of its rows")
-    others = None if connection.in_transaction else beside(connection, databases)
-    if connection.in_transaction and (len(databases) > len(USUAL) or rows_of(connection, TEMPORARY)):
-        raise PicklingError(f"{TITLE}, with other databases attached or temporary tables")
-    taught = _taught(pickler, connection, heard)
+    taught, unknown = _taught(pickler, connection, heard)
+    others = _others(connection, databases, unknown)
     usual = _usual_pragmas()
     now = _pragmas(connection) | {PATIENCE: patience}
     settings = {name: value for name, value in now.items() if value != usual[name]}
@@ -161,6 +166,8 @@ def _reduce_sqlite(
     # Of a database with a log of what is written, looking alone changes a file.
     limits, changes = _limits(connection), () if os.path.exists(f"{path}-shm") else counts_of(connection)
     begun, committed = _begun(pickler, connection, path) if connection.in_transaction else (None, None)
+    if others is not None and (changes or (0,))[0] < inserted(others):
+        pickler.reducers.name("sqlite's total_changes", "count", COUNTED_OTHERWISE)
     if begun:
         changes = ()
     elif is_begun:
@@ -175,9 +182,8 @@ def _reduce_sqlite(
     )
     level = connection.isolation_level
     if path and os.path.exists(path):  # one that was deserialized has the path of a file that never was
-        detected = _detected(connection)
         read_only = not connection.in_transaction and _is_read_only(connection, path)
-        arguments = portable_path(path), None, level, type(connection), detected, read_only
+        arguments = portable_path(path), None, level, type(connection), *_options(connection, read_only)
         return make_sqlite, arguments, state, None, None, set_sqlite
     if committed is not None:
         content = committed
@@ -188,7 +194,27 @@ def _reduce_sqlite(
         content = PickleBuffer(_read(connection))
     else:
         content = PickleBuffer(content_of(connection, lambda: _read(connection)))
-    return make_sqlite, ("", content, level, type(connection), _detected(connection)), state, None, None, set_sqlite
+    return make_sqlite, ("", content, level, type(connection), *_options(connection)), state, None, None, set_sqlite
+
+
+def _options(connection: Any, read_only: bool = False) -> tuple[Any, ...]:
+    """How it was opened: `detect_types`, whether for reading, and whether only for one thread."""
+    known = opened(connection)
+    return (
+        (_detected(connection), read_only) if known is None else (known.detect_types, read_only, known.is_of_one_thread)
+    )
+
+
+def _others(connection: Any, databases: list[tuple[str, str]], unknown: set[tuple[str, str]]) -> Beside | None:
+    """What it has beside its main database; `unknown` are functions and collations that it will not have again."""
+    if connection.in_transaction:
+        if len(databases) > len(USUAL) or rows_of(connection, TEMPORARY):
+            raise PicklingError(f"{TITLE}, with other databases attached or temporary tables")
+        return None
+    others = beside(connection, databases)
+    if others is not None and uses(others, [name for name, _ in unknown]):
+        raise PicklingError("a database connection whose temporary tables use functions or collations of yours")
+    return others
 
 
 @contextlib.contextmanager
@@ -252,7 +278,7 @@ def _may_share(text: str) -> bool:
 def _is_shared(connection: Any, other: Any) -> bool:
     """Whether another connection is to the same database in memory: then only one of them can begin to write."""
     sqlite3 = sys.modules["sqlite3"]
-    if other is connection or not issubclass(type(other), sqlite3.Connection):
+    if other is connection or not issubclass(type(other), sqlite3.Connection) or is_of_others(other):
         return False
     if _has_open_blob(connection) or _has_open_blob(other):  # a transaction that was begun could not be ended
         return False
@@ -297,7 +323,9 @@ def _is_open_blob(value: Any) -> bool:
 
 
 def _is_read_only(connection: Any, path: str) -> bool:
-    """Whether it was opened with `mode=ro`: that is tried out where the file is open for reading only."""
+    """Whether it was opened with `mode=ro`: where sqlite is not asked, that is tried out if the file is open so."""
+    if (known := is_read_only(connection, "main")) is not None:
+        return known
     if not _is_read_somewhere(path) or _has_open_blob(connection):  # undoing a transaction would end that
         return False
     before = {name: rows_of(connection, f"pragma {name}")[0][0] for name in ("busy_timeout", "query_only")}
@@ -367,19 +395,26 @@ def _existing(path: str) -> str:
     return path
 
 
-def make_sqlite(path: str, content: Any, level: Any, kind: Any, detect: int = 0, read_only: bool = False) -> Any:
+def make_sqlite(
+    path: str,
+    content: Any,
+    level: Any,
+    kind: Any,
+    detect: int = 0,
+    read_only: bool = False,
+    is_of_one_thread: bool = False,
+) -> Any:
     """A connection to a file, or to a database in memory with that content."""
     import sqlite3
     from urllib.parse import quote
 
     path, read_only = _existing(path), read_only or (path != "" and CurrentSession.earlier_file is not None)
-    # Whether other threads may use it cannot be asked of a connection; so they may.
     connection = sqlite3.Connection.__new__(kind)  # without what an `__init__` of the user's does
     sqlite3.Connection.__init__(
         connection,
         f"file:{quote(path)}?mode=ro" if read_only else path or ":memory:",
         isolation_level=level,
-        check_same_thread=False,
+        check_same_thread=is_of_one_thread,
         detect_types=detect,
         uri=read_only,
     )
@@ -397,6 +432,7 @@ def set_sqlite(connection: Any, state: Any) -> None:
     usual: tuple[Any, ...] = (None, None, None, {}, {}, {}, (), (), None, None)  # earlier snapshots have less
     connection.row_factory, connection.text_factory, autocommit, *more = state + usual[len(state) :]
     settings, attributes, limits, changes, taught, begun, others = more
+    call_again(connection, [call for call in taught if call[0] not in CALLBACKS])  # tables may need them
     if others:
         put_beside(connection, others)
     if changes:
@@ -414,7 +450,7 @@ def set_sqlite(connection: Any, state: Any) -> None:
         resume(connection, begun)
     if LAST in settings:
         rows_of(connection, f"pragma {LAST} = {settings[LAST]}")
-    call_again(connection, taught)
+    call_again(connection, [call for call in taught if call[0] in CALLBACKS])
 
 
 def reduce_row(pickler: Any, row: Any) -> Any:
@@ -502,8 +538,20 @@ def make_database(schemas: list[str], tables: list[Any], statements: list[str], 
     if tables:
         connection.execute("use main")
     for statement in statements:
-        connection.execute(statement)
+        try:
+            connection.execute(statement)
+        except duckdb.Error as error:  # what it reads may be gone
+            if (view := VIEW.match(statement)) is None:
+                raise
+            why = f"this view of a duckdb database cannot be made: {' '.join(str(error).split())[:300]}"
+            CurrentSession.not_made[f"duckdb's {view[1].strip(MARK).replace(MARK * 2, MARK)}"] = "view", why
     return Made(connection)
+
+
+MARK = '"'
+NAME = r'(?:"(?:[^"]|"")*"|\w+)'
+VIEW = re.compile(rf"create\s+view\s+(?:{NAME}\s*\.\s*)*({NAME})", re.IGNORECASE)
+"""How the SQL of a view begins, as duckdb writes it."""
 
 
 def connect_duckdb(made: Any, settings: dict[str, str] | None = None) -> Any:

@@ -16,6 +16,7 @@ from .connections import OF_SESSION, OF_VARIABLE, connect_duckdb, make_database,
 from .default_duckdb import may_exist
 from .duckdb_catalog import Rows
 from .duckdb_databases import SETTINGS, Database, Seen, has_profile, usual_functions, usual_settings
+from .other_threads import run_code_of_cells
 from .singletons import CurrentSession, portable_path
 from .sqlite_changes import literal, quoted
 
@@ -42,6 +43,7 @@ REASONS = {
     "frame": "it was registered with a duckdb connection; register it again",
     "function": "this function was made with a duckdb connection; make it again",
     "temporary macro": "this temporary macro was made with a duckdb connection; make it again",
+    "macro": "this macro of a duckdb database calls a function of Python; make it again",
     "view": "this view of a duckdb database reads a frame, or calls a function of Python; make it again",
     "variable": "this variable of a duckdb connection has a value that cannot be written as text; set it again",
     "prepared statement": "this prepared statement was made with a duckdb connection; make it again",
@@ -76,6 +78,8 @@ class Answer:
     """What there is in its database."""
     unreadable: set[tuple[str, str]] = field(default_factory=set)
     """Schemas and names of views that cannot be made again."""
+    of_python: set[str] = field(default_factory=set)
+    """Names of functions of Python, and of macros and views that call them."""
 
     @property
     def is_empty(self) -> bool:
@@ -89,6 +93,8 @@ def reduce_duckdb(pickler: Any, connection: Any) -> Any:
     refusals = pickler.reducers.refused
     if id(connection) in refusals:
         raise PicklingError(refusals[id(connection)][1])
+    if run_code_of_cells():  # a question in between would be an error in another thread
+        raise PicklingError("a duckdb connection that other threads, which are running, may use")
     database, answer = _ask(connection, in_part=True)
     if answer.refused:
         refusals[id(connection)] = connection, answer.refused
@@ -105,6 +111,8 @@ def default_duckdb() -> Any:
     if not may_exist():
         return None
     connection = sys.modules["duckdb"].default_connection()
+    if run_code_of_cells():
+        return connection
     try:
         _, answer = _ask(connection)
     except Exception:  # pickling it says why it cannot be kept
@@ -160,12 +168,17 @@ def _answer(database: Database, connection: Any, *, in_part: bool) -> Answer:
     variables, lost = _variables(connection)
     answer.settings = _settings(database, connection) | variables
     own += lost
-    if "view" in answer.catalog and not answer.catalog["path"][0][0]:
+    functions = [name for _, name, *_ in answer.catalog.get("function", ()) if name not in usual_functions()]
+    own += [("function", name) for name in functions]
+    if answer.catalog.keys() & {"view", "macro"} and not answer.catalog["path"][0][0]:
         with database.catalog.cursor(connection) as cursor:
-            answer.unreadable = _unreadable_views(cursor, answer.catalog)
+            bodies = [(name, sql) for _, name, sql, _ in answer.catalog.get("view", ())]
+            bodies += duckdb_definitions.bodies_of_macros(cursor) if functions else []
+            answer.of_python = duckdb_definitions.Naming(functions, bodies).names
+            answer.unreadable = _unreadable_views(cursor, answer.catalog, answer.of_python)
         own += [("view", name) for _, name in sorted(answer.unreadable)]
-    if "function" in answer.catalog:
-        own += [("function", name) for _, name, *_ in answer.catalog["function"] if name not in usual_functions()]
+        macros = {name for _, name, *_ in answer.catalog.get("macro", ())}
+        own += [("macro", name) for name in macros & answer.of_python]
     answer.named = sorted((kind, name) for kind, name in own if kind in REASONS)
     ((path, _, _, readonly),) = answer.catalog["path"]
     answer.path, answer.readonly = path or "", bool(readonly)
@@ -257,7 +270,7 @@ def _content(
         try:
             with database.catalog.cursor(connection) as cursor:
                 tables = [(schema, sql) for schema, _, sql, _ in catalog.get("table", ())]
-                first, after = duckdb_definitions.statements(cursor, tables)
+                first, after = duckdb_definitions.statements(cursor, tables, answer.of_python)
         except Exception:  # it has what cannot be told
             return "a duckdb database in memory with sequences, macros or types that do not say all of themselves"
     columns: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -275,21 +288,19 @@ def _content(
     return [schema for schema, *_ in catalog.get("schema", ())], found, [*after, *statements], first
 
 
-def _unreadable_views(cursor: Any, catalog: Rows) -> set[tuple[str, str]]:
+def _unreadable_views(cursor: Any, catalog: Rows, of_python: set[str]) -> set[tuple[str, str]]:
     """Schemas and names of views that read what only one connection has, or a variable; so they cannot be made."""
-    found = set[tuple[str, str]]()
-    functions = [name for _, name, *_ in catalog.get("function", ()) if name not in usual_functions()]
-    of_python = re.compile(rf"\b(?:{'|'.join(map(re.escape, functions)) or '(?!)'})\b", re.IGNORECASE)
-    for schema, name, sql, _ in catalog.get("view", ()):
-        if of_python.search(sql):  # it does not come back, and would be called
+    views, found = [(schema, name, sql) for schema, name, sql, _ in catalog.get("view", ())], set[tuple[str, str]]()
+    for schema, name, sql in views:
+        if name in of_python:  # it does not come back, and would be called
             found.add((schema, name))
-        if of_python.search(sql) or OF_FILES.search(sql):  # which would be read for it
-            continue
-        try:
-            cursor.execute(f"explain select * from {quoted(schema)}.{quoted(name)}")
-        except sys.modules["duckdb"].Error:
-            found.add((schema, name))
-    return found
+        elif OF_FILES.search(sql) is None:  # which would be read for it
+            try:
+                cursor.execute(f"explain select * from {quoted(schema)}.{quoted(name)}")
+            except sys.modules["duckdb"].Error:
+                found.add((schema, name))
+    names = duckdb_definitions.Naming({name for _, name in found}, [(name, sql) for _, name, sql in views]).names
+    return {(schema, name) for schema, name, _ in views if name in names}
 
 
 def _generated(cursor: Any, schema: str, table: str, sql: str, catalog: Rows) -> set[str]:

@@ -5,7 +5,9 @@ else. The statements are tried out on a database of their own before they are re
 """
 
 import contextlib
+import re
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from .sqlite_changes import literal, quoted
@@ -18,6 +20,9 @@ select schema_name, sequence_name, temporary, start_value, min_value, max_value,
 from duckdb_sequences() order by sequence_oid
 """
 TYPES = "select schema_name, type_name, database_name from duckdb_types() where not internal order by type_oid"
+BODIES = (
+    "select function_name, macro_definition from duckdb_functions() where not internal and function_type like '%macro'"
+)
 MACROS = """
 select schema_name, function_name, function_type, database_name, parameters, macro_definition
 from duckdb_functions() where not internal and function_type like '%macro' order by function_oid
@@ -27,20 +32,48 @@ CANDIDATES = "Candidate macros:"
 """Before the lines that say how a macro is called."""
 
 
-def statements(cursor: Any, tables: list[tuple[str, str]]) -> tuple[list[str], list[str]]:
+class Naming:
+    """Says what names something of a set, or what names that, and so on.
+
+    Args:
+        first: The names.
+        bodies: What else there is, by name, and its SQL.
+    """
+
+    def __init__(self, first: Iterable[str], bodies: list[tuple[str, str]]) -> None:
+        self.names = set(first)
+        left = list(bodies) if self.names else []
+        while found := [one for one in left if self.is_in(one[1])]:
+            self.names |= {name for name, _ in found}
+            left = [one for one in left if one not in found]
+
+    def is_in(self, sql: str) -> bool:
+        """Whether one of them stands there; it may mean something else."""
+        any_of = "|".join(map(re.escape, self.names)) or "(?!)"
+        return re.search(rf"(?<!\w)(?:{any_of})(?!\w)", sql, re.IGNORECASE) is not None
+
+
+def bodies_of_macros(cursor: Any) -> list[tuple[str, str]]:
+    """The macros of a database, by name, and what they stand for."""
+    found: list[tuple[str, str]] = cursor.execute(BODIES).fetchall()
+    return found
+
+
+def statements(cursor: Any, tables: list[tuple[str, str]], left_out: set[str]) -> tuple[list[str], list[str]]:
     """What makes them, before the tables and after these.
 
     Args:
         cursor: One to the database.
         tables: The schemas of its tables, and their SQL.
+        left_out: The names of macros that are not made.
 
     Raises:
         ValueError: One does not say all of itself.
         duckdb.Error: They make nothing of the kind.
     """
     first = [*_sequences(cursor), *_types(cursor)]
-    after = _macros(cursor)
-    wanted = _listed(cursor)
+    after = _macros(cursor, left_out)
+    wanted = _listed(cursor, left_out)
     with contextlib.closing(sys.modules["duckdb"].connect(":memory:")) as trial:
         for (schema,) in cursor.execute(SCHEMAS).fetchall():
             trial.execute(f"create schema if not exists {quoted(schema)}")
@@ -52,14 +85,14 @@ def statements(cursor: Any, tables: list[tuple[str, str]]) -> tuple[list[str], l
         trial.execute("use main")
         for statement in after:
             trial.execute(statement)
-        if _listed(trial) != wanted:
+        if _listed(trial, left_out) != wanted:
             raise ValueError("they are made as others")
     return first, after
 
 
-def _listed(cursor: Any) -> list[Any]:
+def _listed(cursor: Any, left_out: set[str]) -> list[Any]:
     types = cursor.execute(TYPES).fetchall()
-    return [cursor.execute(SEQUENCES).fetchall(), types, sorted(_macros(cursor))]
+    return [cursor.execute(SEQUENCES).fetchall(), types, sorted(_macros(cursor, left_out))]
 
 
 def _sequences(cursor: Any) -> list[str]:
@@ -87,10 +120,11 @@ def _types(cursor: Any) -> list[str]:
     return made
 
 
-def _macros(cursor: Any) -> list[str]:
+def _macros(cursor: Any, left_out: set[str]) -> list[str]:
     ways: dict[tuple[str, str, str, str], list[tuple[list[str], str]]] = {}
     for *which, parameters, body in cursor.execute(MACROS).fetchall():
-        ways.setdefault(tuple(which), []).append((parameters, body))
+        if which[1] not in left_out:
+            ways.setdefault(tuple(which), []).append((parameters, body))
     made = []
     for (schema, name, kind, database), bodies in ways.items():
         place, table = f"{quoted(schema)}.{quoted(name)}", "table " if kind == "table_macro" else ""

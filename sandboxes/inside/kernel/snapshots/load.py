@@ -97,6 +97,7 @@ class SnapshotReader:
             The content of the kernel's answer; `problem` says why nothing was loaded.
         """
         CurrentSession.remember_streams()
+        CurrentSession.not_made.clear()
         try:
             content = manifest.unpack(self._blobs.read(id))
             with manifest.fitting():
@@ -176,6 +177,8 @@ class SnapshotReader:
         modules.take_out(early.get("taken out", ()))
         for name in module_sources.unusable(early.get("sources", {})):
             self._lost.append({"name": name, "type": "module", "reason": STALE.format(name), "cell": 0})
+        for name, (what, why) in CurrentSession.not_made.items():
+            self._lost.append({"name": name, "type": what, "reason": why, "cell": 0})
         self._lost += [_lost_number(name, why) for name, why in taken.items() if found.pop(name, None) is not None]
         self._remember_cells()
         self._set_modules(found)

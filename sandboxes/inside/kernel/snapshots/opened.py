@@ -7,9 +7,11 @@ import functools
 import io
 import os
 import stat
+import sys
 from pickle import PicklingError
 from typing import Any
 
+from .forked import answer_of_child, read_apart
 from .singletons import CurrentSession, found, portable_path, special
 
 MAX_COUNTED = 64 << 20
@@ -29,14 +31,13 @@ def reduce_file(pickler: Any, file: Any) -> Any:
     path = path_of(file)
     if not isinstance(path, str) or not os.path.isfile(path):
         raise PicklingError(f"an open file without a path of its own ({path!r})")
-    mode = _mode(file)
-    # `flush` lets a text file say where it is although a loop over its lines hides that, and it then says it wrong.
-    place = _position(file) if text else file.tell()
-    if file.writable():
-        file.flush()
-    path = os.path.abspath(path)
+    mode, path = _mode(file), os.path.abspath(path)
     if not os.path.samestat(os.stat(path), os.fstat(file.fileno())):
         raise PicklingError(f"its path {path} belongs to another file by now")
+    # `flush` lets a text file say where it is although a loop over its lines hides that, and it then says it wrong.
+    place = _position(file, settings) if text else file.tell()
+    if file.writable():
+        file.flush()
     buffered = not isinstance(file, io.FileIO)
     name = _name(file)
     shown = "" if isinstance(name, str) and os.path.isabs(name) else name
@@ -163,19 +164,37 @@ def _mode(file: Any) -> str:
     return mode.replace("b", "").replace("t", "").replace("U", "")
 
 
-def _position(file: Any) -> int:
+def _position(file: Any, settings: Any) -> int:
+    """Where a text file is. In the middle of a loop over its lines it does not say that; another one reads as much."""
     try:
         return int(file.tell())
     except OSError:
         pass
-    if os.fstat(file.fileno()).st_size > MAX_COUNTED or not file.seekable():
+    size = os.fstat(file.fileno()).st_size
+    if size > MAX_COUNTED or not file.seekable():
         raise PicklingError("a large text file in the middle of a loop over its lines")
-    left = len(file.read())
-    file.seek(0)
-    read = len(file.read()) - left
-    file.seek(0)
-    file.read(read)
-    return int(file.tell())
+    if file.writable():
+        file.flush()
+    encoding, errors, newline = settings
+    # By the file's own descriptor: closing another one would end locks on it.
+    content = io.BytesIO(os.pread(file.fileno(), size, 0))
+    other = io.TextIOWrapper(content, encoding=encoding, errors=errors, newline=newline)
+    whole = len(other.read())  # where that fails, reading on would fail in the user's file, too, and lose its place
+    if len(sys._current_frames()) == 1 and not file.writable():
+        left = int(answer_of_child(lambda: _characters_left(file)))
+    else:
+        left = len(file.read())
+        file.seek(0)
+        file.read(whole - left)
+    other.seek(0)
+    other.read(whole - left)
+    return int(other.tell())
+
+
+def _characters_left(file: Any) -> bytes:
+    """In a child: how many were not read yet."""
+    read_apart(file.fileno())
+    return str(len(file.read())).encode()
 
 
 def open_file(

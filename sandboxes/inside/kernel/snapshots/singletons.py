@@ -35,6 +35,8 @@ class CurrentSession:
     streams: dict[str, Any]
     cells = CellSources()
     """The code of its cells."""
+    not_made: ClassVar[dict[str, tuple[str, str]]] = {}
+    """What a restore could not make of a variable that is there: kind and reason, by name."""
     asks_for_identities = False
     """Whether a cell of it calls `id`."""
     asks_for_attributes = False

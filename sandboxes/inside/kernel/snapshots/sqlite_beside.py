@@ -1,6 +1,7 @@
 """What a sqlite connection has beside its main database: attached ones, and temporary tables of its own."""
 
 import os
+import re
 from pickle import PicklingError
 from typing import Any
 
@@ -47,6 +48,20 @@ def _whole(connection: Any, name: str) -> list[Statement]:
         return whole(connection, name)
     except UnlikeError as error:
         raise PicklingError(f"a database connection with {what}: {error}") from None
+
+
+def uses(kept: Beside, names: list[str]) -> bool:
+    """Whether the statements of tables, indexes, views or triggers may use functions or collations of these names."""
+    any_of = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names)) or '(?!)'})(?!\w)", re.IGNORECASE)
+    return any(any_of.search(sql) for sql, _ in kept[1] if not INSERT.match(sql))
+
+
+def inserted(kept: Beside) -> int:
+    """How many rows are put in, which the connection counts as changes."""
+    return sum(INSERT.match(sql) is not None for sql, _ in kept[1])
+
+
+INSERT = re.compile("insert into ", re.IGNORECASE)
 
 
 def put_beside(connection: Any, kept: Beside) -> None:

@@ -224,7 +224,8 @@ class _Rows:
 
     def _add_all(self, table: "_Table", is_new: bool) -> None:
         """Of a table whose rows have no numbers, all or none are written."""
-        asks = f"select {table.listed('m')} from {{}}.{table.quoted} m order by {table.listed()}"
+        limit = f"limit {MOST + 1}" if is_new else ""
+        asks = f"select {table.listed('m')} from {{}}.{table.quoted} m order by {table.listed()} {limit}"
         now = rows_of(self._both, asks.format(self._database))
         was = [] if is_new else rows_of(self._both, asks.format("before"))
         if _typed(now) != _typed(was):
@@ -236,23 +237,24 @@ class _Rows:
         number = next((one for one in NUMBERS if one not in {name.lower() for name in table.columns}), None)
         if number is None:
             raise UnlikeError(f"the rows of {table.name} have no number that can be named")
-        listed, same = table.listed("m"), table.same("m", "b")
+        listed, same, limit = table.listed("m"), table.same("m", "b"), f"limit {MOST + 1}"
         pair = f"main.{table.quoted} m left join before.{table.quoted} b on b.{number} = m.{number}"
         if is_new:
-            every = f"select +m.{number}, {listed} from {self._database}.{table.quoted} m order by m.{number}"
+            every = f"select +m.{number}, {listed} from {self._database}.{table.quoted} m order by m.{number} {limit}"
             self.inserted += [(table.insert(number), row) for row in rows_of(self._both, every)]
             return
         gone = (
             f"select b.{number} from before.{table.quoted} b "
             f"left join main.{table.quoted} m on m.{number} = b.{number} "
-            f"where m.{number} is null order by b.{number}"
+            f"where m.{number} is null order by b.{number} {limit}"
         )
         self.deleted += [(f"delete from {table.quoted} where {number} = ?", row) for row in rows_of(self._both, gone)]
         other = (
-            f"select {listed}, m.{number} from {pair} where b.{number} is not null and not ({same}) order by m.{number}"
+            f"select {listed}, m.{number} from {pair} "
+            f"where b.{number} is not null and not ({same}) order by m.{number} {limit}"
         )
         self.updated += [(table.update(number), row) for row in rows_of(self._both, other)]
-        new = f"select m.{number}, {listed} from {pair} where b.{number} is null order by m.{number}"
+        new = f"select m.{number}, {listed} from {pair} where b.{number} is null order by m.{number} {limit}"
         self.inserted += [(table.insert(number), row) for row in rows_of(self._both, new)]
 
 

@@ -12,11 +12,14 @@ import gc
 import sys
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
+
+from .other_threads import run_code_of_cells
 
 OLDEST, NEWEST = (3, 11), (3, 14)
 """The versions of CPython whose objects begin in this way."""
 PLACE = object.__basicsize__
+WORD = ctypes.sizeof(ctypes.c_void_p)
 DATA_VERSION, ENABLE_TRIGGER = 35, 1003
 STATES = {
     "select 1": (0, 0), "begin": (0, 0), "begin; savepoint a": (1, 0), "begin; savepoint a; savepoint b": (2, 0),
@@ -55,11 +58,16 @@ def _cache_of(connection: Any) -> Any:
     return next((one for one in gc.get_referents(connection) if type(one) is kind), None)
 
 
-def transaction_state(connection: Any) -> int | None:
-    """Whether its transaction has read (1) or written, or may write (2), or neither (0); None: that is not known."""
+def transaction_state(connection: Any, database: bytes | None = b"main") -> int | None:
+    """Whether its transaction has read (1) or written, or may write (2), or neither (0); None: that is not known.
+
+    Args:
+        connection: The connection.
+        database: Of which of its databases; None: the highest of all.
+    """
     calls = _calls()
     pointer = _pointer(connection) if calls is not None else 0
-    return int(calls[1](pointer, b"main")) if calls is not None and pointer else None
+    return int(calls[1](pointer, database)) if calls is not None and pointer else None
 
 
 def savepoints(connection: Any) -> int | None:
@@ -101,6 +109,108 @@ def _places_of_savepoints() -> tuple[int, int] | None:
             begun = {place for place in range(length) if all(image[place] == STATES[one][1] for one, image in seen)}
         found = [numbers & found[0], begun & found[1]] if turn else [numbers, begun]
     return (found[0].pop(), found[1].pop()) if all(len(places) == 1 for places in found) else None
+
+
+class Opened(NamedTuple):
+    """How a connection was opened."""
+
+    detect_types: int
+    is_of_one_thread: bool
+    """Whether only the thread that opened it may use it."""
+
+
+def opened(connection: Any) -> Opened | None:
+    """How a connection was opened; None: that is not known."""
+    places = _places_of_options()
+    if places is None:
+        return None
+    types, checks = (ctypes.c_int.from_address(id(connection) + place).value for place in places)
+    return Opened(types, bool(checks))
+
+
+@functools.cache
+def _places_of_options() -> tuple[int, int] | None:
+    """Where Python's object of a connection has `detect_types` and `check_same_thread`."""
+    sqlite3 = sys.modules["sqlite3"]
+    if sys.implementation.name != "cpython" or not OLDEST <= sys.version_info[:2] <= NEWEST:
+        return None
+    options = [(types, checks) for types in range(4) for checks in (False, True)]
+    images = []
+    for types, checks in options:
+        connection = sqlite3.connect(":memory:", detect_types=types, check_same_thread=checks)
+        images.append(ctypes.string_at(id(connection), sqlite3.Connection.__basicsize__))
+        connection.close()
+
+    def found(which: int) -> list[int]:
+        wanted, size = [int(one[which]) for one in options], ctypes.sizeof(ctypes.c_int)
+        return [
+            place
+            for place in range(PLACE, sqlite3.Connection.__basicsize__ - size + 1, size)
+            if [int.from_bytes(image[place : place + size], sys.byteorder) for image in images] == wanted
+        ]
+
+    places = found(0), found(1)
+    return (places[0][0], places[1][0]) if all(len(one) == 1 for one in places) else None
+
+
+def is_of_others(connection: Any) -> bool:
+    """Whether another thread may be about to use a connection, which both would have to wait for.
+
+    One of the two may do so with Python's lock, while the other one has sqlite's and waits for Python's.
+    """
+    if not run_code_of_cells():
+        return False
+    known = opened(connection)
+    return known is None or not known.is_of_one_thread
+
+
+OF_OTHERS = "a database connection that other threads, which are running, may use"
+
+
+@contextlib.contextmanager
+def without_progress(connection: Any) -> Iterator[int]:
+    """Let no handler of progress be called meanwhile.
+
+    Yields:
+        After how many instructions it is called; 0: that is not known, and it is called.
+    """
+    places, pointer = _places_of_progress(), _pointer(connection)
+    if places is None or not pointer:
+        yield 0
+        return
+    called = ctypes.c_size_t.from_address(pointer + places[0])
+    before, called.value = called.value, 0
+    try:
+        yield ctypes.c_uint.from_address(pointer + places[1]).value
+    finally:
+        called.value = before
+
+
+@functools.cache
+def _places_of_progress() -> tuple[int, int] | None:
+    """Where sqlite's object of a connection has what it calls for progress, and after how many instructions."""
+    calls = _calls()
+    if calls is None:
+        return None
+    size: Any = calls[3]
+    numbers = (0, 1_000_003, 777, 0)
+    with contextlib.closing(sys.modules["sqlite3"].connect(":memory:")) as connection:
+        pointer, images = _pointer(connection), list[bytes]()
+        for number in numbers:
+            connection.set_progress_handler((lambda: 0) if number else None, number)
+            images.append(ctypes.string_at(pointer, int(size(pointer))))
+
+    def at(place: int, width: int) -> list[int]:
+        return [int.from_bytes(image[place : place + width], sys.byteorder) for image in images]
+
+    length = len(images[0])
+    counts = [place for place in range(0, length - 3, 4) if at(place, 4) == list(numbers)]
+    callbacks = [
+        place
+        for place in range(0, length - WORD + 1, WORD)
+        if (found := at(place, WORD))[1] and found[1:3] == found[1:2] * 2 and found[0] == found[3] == 0
+    ]
+    return (callbacks[0], counts[0]) if len(callbacks) == len(counts) == 1 else None
 
 
 @contextlib.contextmanager

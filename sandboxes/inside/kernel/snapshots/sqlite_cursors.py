@@ -16,7 +16,7 @@ from typing import Any
 from .forked import answer_of_child
 from .instances import slots_of
 from .iterators import WORD
-from .sqlite_content import only_reads
+from .sqlite_content import OF_OTHERS, is_of_others, only_reads
 from .sqlite_functions import KEPT, known_to, silenced, usually_known
 
 MOST_VALUES = 10_000
@@ -34,6 +34,8 @@ def reduce_cursor(_pickler: Any, cursor: Any) -> Any:
     if places is None:
         raise PicklingError("a cursor of sqlite, which this Python keeps in a way that is not known")
     connection = _member(cursor, "connection")
+    if is_of_others(connection):
+        raise PicklingError(OF_OTHERS)
     if slots_of(type(cursor)):
         raise PicklingError("a cursor of a class with slots")
     rows, is_closed = None, False

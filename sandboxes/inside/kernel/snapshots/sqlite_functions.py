@@ -14,7 +14,7 @@ import itertools
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from .cell_sources import nodes_of
 from .classes import is_of_users
 from .singletons import CurrentSession, is_of_session
 from .sqlite_changes import rows_of
+from .sqlite_content import without_progress
 
 Call = tuple[str, tuple[Any, ...], dict[str, Any]]
 """A method of a connection, and what it is given."""
@@ -202,23 +203,28 @@ def heard_by(connection: Any) -> list[Any]:
 def silenced(connection: Any) -> Iterator[dict[str, tuple[Any, ...]]]:
     """Take what hears statements, and what allows them, from a connection meanwhile.
 
-    A handler of progress stays: a connection does not tell after how many instructions it is called. So do all where
-    other threads run, since one may hold sqlite's lock while it waits for Python's.
+    All stay where other threads run, since one may hold sqlite's lock while it waits for Python's.
 
     Yields:
         What the methods that set them are given; nothing for those that stay.
     """
     kind, left = sys.modules["sqlite3"].Connection, heard_by(connection)
     found: dict[str, tuple[Any, ...]] = {}
-    alone = len(sys._current_frames()) == 1
+    if not left or len(sys._current_frames()) > 1:
+        yield {KEPT: ()} if left else found
+        return
     try:
-        for method, place in ((TRACE, 0), (AUTHORIZER, -1)) if left and alone else ():
+        for method, place in ((TRACE, 0), (AUTHORIZER, -1)):
             getattr(kind, method)(connection, None)
             now = heard_by(connection)
             if len(now) < len(left):
                 found[method] = (left[place],)
             left = now
-        yield {**found, KEPT: ()} if left else found
+        if not left:
+            yield found
+        else:
+            with without_progress(connection) as number:
+                yield {**found, **({PROGRESS: (left[0], number)} if number else {KEPT: ()})}
     finally:
         for method, given in found.items():
             getattr(kind, method)(connection, *given)
@@ -226,7 +232,9 @@ def silenced(connection: Any) -> Iterator[dict[str, tuple[Any, ...]]]:
 
 KEPT = "callbacks"
 """In the place of a method: some stay."""
-TRACE, AUTHORIZER = "set_trace_callback", "set_authorizer"
+TRACE, AUTHORIZER, PROGRESS = "set_trace_callback", "set_authorizer", "set_progress_handler"
+CALLBACKS = (TRACE, AUTHORIZER, PROGRESS)
+"""What is set when all else is done."""
 
 
 def may_be_taught_elsewhere(kind: type) -> bool:
@@ -273,7 +281,7 @@ def written_in_cells() -> Additions:
     return CurrentSession.cells.collect(Additions.add, Additions)
 
 
-def call_again(connection: Any, calls: tuple[Call, ...]) -> None:
+def call_again(connection: Any, calls: Iterable[Call]) -> None:
     """Teach a connection what it had been taught."""
     for method, arguments, options in calls:
         getattr(sys.modules["sqlite3"].Connection, method)(connection, *arguments, **options)

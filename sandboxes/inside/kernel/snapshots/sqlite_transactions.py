@@ -49,7 +49,8 @@ def out_of_transaction(connection: Any) -> Iterator[bool]:
     Yields:
         Whether there is one.
     """
-    is_one = connection.in_transaction and transaction_state(connection) == 0 and len(sys._current_frames()) == 1
+    # Also in none of those that are attached, or in temporary tables.
+    is_one = connection.in_transaction and transaction_state(connection, None) == 0 and len(sys._current_frames()) == 1
     if not is_one or savepoints(connection) != 0 or rows_of(connection, "pragma defer_foreign_keys")[0][0]:
         yield False
         return
