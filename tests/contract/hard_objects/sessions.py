@@ -8,6 +8,7 @@ from tests.contract.hard_objects import (
     class_making,
     class_programs,
     classes,
+    connections,
     databases,
     definitions,
     drawn,
@@ -73,6 +74,6 @@ THEMES = (
     notebooks_tools, notebooks_studies, notebooks_idioms, notebooks_rarities,
     class_programs, class_making, function_programs, machinery_programs, worlds, memory_and_tasks, living_objects,
     program_parts, notebook_programs, second_programs, small_programs, third_programs, fourth_programs,
-    remembered, audits, markup, library_calls, databases, imports, readers,
+    remembered, audits, markup, library_calls, databases, imports, readers, connections,
 )  # fmt: skip
 SESSIONS: dict[str, HardSession] = {name: hard for theme in THEMES for name, hard in theme.SESSIONS.items()}

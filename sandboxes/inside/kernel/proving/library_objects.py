@@ -7,9 +7,10 @@ import re
 import sys
 import weakref
 from collections.abc import Callable, Iterator
+from pickle import PicklingError
 from typing import Any
 
-from ..snapshots.opened import path_of
+from ..snapshots.opened import newline_of, path_of, position_of
 from ..snapshots.parts import COMPILED
 from ..snapshots.singletons import portable_path
 
@@ -57,11 +58,17 @@ def _file(value: Any) -> list[Any]:
         where = str(getattr(value, "name", ""))
     layered = isinstance(value, io.TextIOWrapper) and not isinstance(value.buffer, BUFFERS)
     try:  # how far text is read through something else is a number that says more than that
-        at: Any = None if layered else value.tell()
-    except (OSError, ValueError):
+        at: Any = None if layered else _place(value)
+    except (OSError, ValueError, PicklingError):
         at = None
     whole = value.getvalue() if isinstance(value, io.BytesIO | io.StringIO) else None
     return [where, value.writable() and "writable", at, getattr(value, "encoding", ""), whole]
+
+
+def _place(file: Any) -> int:
+    if isinstance(file, io.TextIOWrapper) and not file.writable():  # to look for the place of one that is changes it
+        return position_of(file, (file.encoding, file.errors, newline_of(file)))
+    return int(file.tell())
 
 
 def _not_compiled(value: Any) -> list[Any]:

@@ -20,6 +20,8 @@ LARGEST = 8 << 20
 """Bytes of a file, as they are in it, through which text is counted."""
 FARTHEST = 512 << 20
 """Bytes, decompressed, up to which a file is read again."""
+MOST_CHARACTERS = 64 << 20
+"""Of a text that is counted."""
 PIECE = 1_000
 """Characters that are always fewer than are decoded at once."""
 WITH_MARKS = ("utf-16", "utf-32", "utf-8-sig")
@@ -109,7 +111,7 @@ def _characters(file: Any, settings: Any) -> int:
         if os.fstat(descriptor).st_size > LARGEST:
             raise ValueError("a large compressed text that is being read")
         read_apart(descriptor)
-    left, whole = _length(file), 0
+    left = _length(file)
     file.seek(0)
     whole = _length(file)
     again = make_layered(buffer, whole - left, *settings)
@@ -127,7 +129,12 @@ def _descriptor(buffer: Any) -> int:
 
 
 def _length(file: Any) -> int:
-    return sum(iter(lambda: len(file.read(1 << 20)), 0))
+    length = 0
+    while piece := len(file.read(1 << 20)):
+        length += piece
+        if length > MOST_CHARACTERS:
+            raise ValueError("a large compressed text that is being read")
+    return length
 
 
 def make_layered(buffer: Any, count: int, *settings: Any) -> Any:

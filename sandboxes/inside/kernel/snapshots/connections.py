@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from pickle import PickleBuffer, PicklingError
 from typing import Any
 
+from ..dict_contents import is_alone
+from .duckdb_definitions import make_table, run_in_rounds
 from .opened import descriptors_of
 from .singletons import CurrentSession, found, portable_path
-from .sqlite_beside import USUAL, Beside, beside, inserted, put_beside, uses
+from .sqlite_beside import JOURNALS, USUAL, Beside, beside, inserted, put_beside, uses
 from .sqlite_changes import literal, quoted, rows_of
 from .sqlite_content import OF_OTHERS, content_of, is_of_others, is_read_only, opened, transaction_state
 from .sqlite_functions import (
@@ -47,14 +49,12 @@ PRAGMAS = (
     "cell_size_check", "secure_delete", "trusted_schema", "writable_schema", "full_column_names", "mmap_size",
 )  # fmt: skip
 """Settings of a connection; those of a database are in its pages."""
-OF_JOURNALS = ("persist", "truncate", "memory", "off")
-"""How a connection may undo what it does to a file, besides the usual way and that which the file itself says."""
 PATIENCE, SHORT = "busy_timeout", 200
 """How long a connection waits for others, and how long a snapshot lets it wait, in milliseconds."""
 TEMPORARY = "select 1 from temp.sqlite_master limit 1"
 COUNTED_OTHERWISE = "rows of its temporary tables, or of databases in memory, were not counted by a sqlite connection"
-LAST = "query_only"
-"""After which nothing can be changed any more."""
+FOREIGN_KEYS, LAST = LATE = "foreign_keys", "query_only"
+"""What would keep rows from being put in; after the last one nothing can be changed any more."""
 
 
 @functools.cache
@@ -89,13 +89,13 @@ def _usual_limits() -> dict[int, int]:
 
 
 def _taught(
-    pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]]
-) -> tuple[tuple[Call, ...], set[tuple[str, str]]]:
-    """How a connection is taught what it was taught, and what does not come back, which is named."""
+    pickler: Any, connection: Any, callbacks: dict[str, tuple[Any, ...]], others: Beside | None
+) -> tuple[Call, ...]:
+    """How a connection is taught what it was taught; functions and the like are named where the code does not tell."""
     functions, collations = (one - usual for one, usual in zip(known_to(connection), usually_known(), strict=True))
     calls, lost = list[Call](), set[tuple[str, str]]()
     if not (functions or collations or callbacks):
-        return (), set()
+        return ()
     written, kind = written_in_cells(), type(connection)
     is_asked = kind in pickler.reducers.asked  # what it was taught cannot be kept with it
     if not is_asked:
@@ -112,6 +112,8 @@ def _taught(
             lost.add((name, "collation"))
         else:
             calls.append((found[0], (name, found[1]), {}))
+    if others is not None and uses(others, [name for name, _ in lost]):
+        raise PicklingError("a database connection whose temporary tables use functions or collations of yours")
     for method, given in callbacks.items():
         if is_asked or not given:
             why = "a sqlite connection does not tell which callbacks it has, or one cannot be kept; set them again"
@@ -121,7 +123,7 @@ def _taught(
     for name, what in sorted(lost):
         why = f"it was added to a sqlite connection; call create_{what} again"
         pickler.reducers.name(f"sqlite's {name}", what, why)
-    return tuple(calls), lost
+    return tuple(calls)
 
 
 OF_A_PRAGMA = frozenset({"like"})
@@ -154,14 +156,16 @@ def _reduce_sqlite(
     is_writing = not connection.in_transaction and transaction_state(connection) == WRITES
     if is_writing and not _has_open_blob(connection):
         raise PicklingError("a database connection with a statement that is still writing; fetch all of its rows")
-    taught, unknown = _taught(pickler, connection, heard)
-    others = _others(connection, databases, unknown)
+    others = None if connection.in_transaction else beside(connection, databases)
+    if connection.in_transaction and (len(databases) > len(USUAL) or rows_of(connection, TEMPORARY)):
+        raise PicklingError(f"{TITLE}, with other databases attached or temporary tables")
+    taught = _taught(pickler, connection, heard, others)
     usual = _usual_pragmas()
     now = _pragmas(connection) | {PATIENCE: patience}
     settings = {name: value for name, value in now.items() if value != usual[name]}
     path = next(path for name, path in databases if name == "main")
     ((mode,),) = rows_of(connection, "pragma journal_mode") if path else [("",)]
-    if mode in OF_JOURNALS:
+    if mode in JOURNALS:
         settings["journal_mode"] = mode
     # Of a database with a log of what is written, looking alone changes a file.
     limits, changes = _limits(connection), () if os.path.exists(f"{path}-shm") else counts_of(connection)
@@ -190,7 +194,7 @@ def _reduce_sqlite(
     elif _is_shared_by_any(connection):
         raise PicklingError("a sqlite database in memory that several connections share; keep it in a file")
     # If it was deserialized, its versions began anew; others' transactions, where they are seen, can be rolled back.
-    elif path or "read_uncommitted" in settings or len(sys._current_frames()) > 1:
+    elif path or "read_uncommitted" in settings or not is_alone():
         content = PickleBuffer(_read(connection))
     else:
         content = PickleBuffer(content_of(connection, lambda: _read(connection)))
@@ -203,18 +207,6 @@ def _options(connection: Any, read_only: bool = False) -> tuple[Any, ...]:
     return (
         (_detected(connection), read_only) if known is None else (known.detect_types, read_only, known.is_of_one_thread)
     )
-
-
-def _others(connection: Any, databases: list[tuple[str, str]], unknown: set[tuple[str, str]]) -> Beside | None:
-    """What it has beside its main database; `unknown` are functions and collations that it will not have again."""
-    if connection.in_transaction:
-        if len(databases) > len(USUAL) or rows_of(connection, TEMPORARY):
-            raise PicklingError(f"{TITLE}, with other databases attached or temporary tables")
-        return None
-    others = beside(connection, databases)
-    if others is not None and uses(others, [name for name, _ in unknown]):
-        raise PicklingError("a database connection whose temporary tables use functions or collations of yours")
-    return others
 
 
 @contextlib.contextmanager
@@ -272,7 +264,10 @@ def _is_shared_by_any(connection: Any, rolls_back: bool = False) -> bool:
 
 def _may_share(text: str) -> bool:
     """Whether a cell may open a database in memory that others share."""
-    return "shared" in text
+    return SHARED.search(text) is not None
+
+
+SHARED = re.compile(r"\bcache\b.{0,20}\bshared\b|memdb|shared_cache", re.IGNORECASE)
 
 
 def _is_shared(connection: Any, other: Any) -> bool:
@@ -433,15 +428,17 @@ def set_sqlite(connection: Any, state: Any) -> None:
     connection.row_factory, connection.text_factory, autocommit, *more = state + usual[len(state) :]
     settings, attributes, limits, changes, taught, begun, others = more
     call_again(connection, [call for call in taught if call[0] not in CALLBACKS])  # tables may need them
+    for name, value in settings.items():  # before others are attached, to which some would be given, too
+        if name not in LATE:
+            rows_of(connection, f"pragma {name} = {value}")
     if others:
         put_beside(connection, others)
     if changes:
         count_up(connection, changes)
     if attributes:
         vars(connection).update(attributes)
-    for name, value in settings.items():
-        if name != LAST:
-            rows_of(connection, f"pragma {name} = {value}")
+    if FOREIGN_KEYS in settings:
+        rows_of(connection, f"pragma {FOREIGN_KEYS} = {settings[FOREIGN_KEYS]}")
     if autocommit is not None:
         connection.autocommit = autocommit
     for which, most in limits.items():
@@ -530,28 +527,25 @@ def make_database(schemas: list[str], tables: list[Any], statements: list[str], 
     for statement in first or ():
         connection.execute(statement)
     for schema, name, sql, rows in tables:
-        connection.execute(f"use {quoted(schema)}")
-        connection.execute(sql)
+        statements = make_table(connection, schema, sql, statements)
         connection.register("stepwell_rows", rows)
         connection.execute(f"insert into {quoted(schema)}.{quoted(name)} select * from stepwell_rows")
         connection.unregister("stepwell_rows")
     if tables:
         connection.execute("use main")
-    for statement in statements:
-        try:
-            connection.execute(statement)
-        except duckdb.Error as error:  # what it reads may be gone
-            if (view := VIEW.match(statement)) is None:
-                raise
-            why = f"this view of a duckdb database cannot be made: {' '.join(str(error).split())[:300]}"
-            CurrentSession.not_made[f"duckdb's {view[1].strip(MARK).replace(MARK * 2, MARK)}"] = "view", why
+    for statement, error in run_in_rounds(connection, statements):  # what it reads may be gone
+        if (defined := DEFINED.match(statement)) is None:
+            raise error
+        kind, name = defined[1].lower(), defined[2].strip(MARK).replace(MARK * 2, MARK)
+        why = f"this {kind} of a duckdb database cannot be made: {' '.join(str(error).split())[:300]}"
+        CurrentSession.not_made[f"duckdb's {name}"] = kind, why
     return Made(connection)
 
 
 MARK = '"'
 NAME = r'(?:"(?:[^"]|"")*"|\w+)'
-VIEW = re.compile(rf"create\s+view\s+(?:{NAME}\s*\.\s*)*({NAME})", re.IGNORECASE)
-"""How the SQL of a view begins, as duckdb writes it."""
+DEFINED = re.compile(rf"(?:create|comment\s+on)\s+(view|macro|column)\s+(?:{NAME}\s*\.\s*)*({NAME})", re.IGNORECASE)
+"""How the SQL of a view begins, as duckdb writes it, that of a macro, and that of what was written about a column."""
 
 
 def connect_duckdb(made: Any, settings: dict[str, str] | None = None) -> Any:

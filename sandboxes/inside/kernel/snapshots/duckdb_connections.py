@@ -32,13 +32,13 @@ union all select 'frame', view_name from duckdb_views()
 where temporary and not internal and sql like '%!_scan()%' escape '!' and view_name != '__append_df'
 union all select 'prepared statement', name from duckdb_prepared_statements()
 """
+"""What only the connection itself sees, and the databases: their coming and going is no entry of a catalog. When duckdb
+appends a frame, it leaves a view of its own."""
 MACROS = """
 select 'temporary macro', function_name from duckdb_functions()
 where not internal and database_name = 'temp' and function_type like '%macro'
 """
 """Those of the connection alone; it takes 10 ms to list them."""
-"""What only the connection itself sees, and the databases: their coming and going is no entry of a catalog. When duckdb
-appends a frame, it leaves a view of its own."""
 REASONS = {
     "frame": "it was registered with a duckdb connection; register it again",
     "function": "this function was made with a duckdb connection; make it again",
@@ -285,6 +285,8 @@ def _content(
             found.append((schema, name, sql, rows.to_arrow_table()))
     statements = [sql for _, _, sql, _ in catalog.get("index", ())]
     statements += [sql for schema, name, sql, _ in catalog.get("view", ()) if (schema, name) not in answer.unreadable]
+    with database.catalog.cursor(connection) as cursor:
+        statements += duckdb_definitions.comments(cursor)
     return [schema for schema, *_ in catalog.get("schema", ())], found, [*after, *statements], first
 
 

@@ -27,6 +27,13 @@ MACROS = """
 select schema_name, function_name, function_type, database_name, parameters, macro_definition
 from duckdb_functions() where not internal and function_type like '%macro' order by function_oid
 """
+COMMENTS = """
+select 'table', schema_name, table_name, null, comment from duckdb_tables() where not internal and comment is not null
+union all select 'view', schema_name, view_name, null, comment from duckdb_views()
+where not internal and comment is not null
+union all select 'column', schema_name, table_name, column_name, comment from duckdb_columns()
+where not internal and comment is not null
+"""
 DEFAULT = " := "
 CANDIDATES = "Candidate macros:"
 """Before the lines that say how a macro is called."""
@@ -79,15 +86,58 @@ def statements(cursor: Any, tables: list[tuple[str, str]], left_out: set[str]) -
             trial.execute(f"create schema if not exists {quoted(schema)}")
         for statement in first:
             trial.execute(statement)
+        waiting = list(after)
         for schema, sql in tables:
-            trial.execute(f"use {quoted(schema)}")
-            trial.execute(sql)
+            waiting = make_table(trial, schema, sql, waiting)
         trial.execute("use main")
-        for statement in after:
-            trial.execute(statement)
-        if _listed(trial, left_out) != wanted:
+        # Macros over views or files are made at a restore only.
+        unsure = [statement for statement, _ in run_in_rounds(trial, waiting)]
+        *known, macros = _listed(trial, left_out)
+        if [*known, sorted([*macros, *unsure])] != wanted:
             raise ValueError("they are made as others")
     return first, after
+
+
+def make_table(connection: Any, schema: str, sql: str, waiting: list[str]) -> list[str]:
+    """Make a table, which may need macros for its defaults; the statements that are still to be run."""
+    connection.execute(f"use {quoted(schema)}")
+    try:
+        connection.execute(sql)
+    except sys.modules["duckdb"].Error:
+        macros = [statement for statement in waiting if statement.startswith("create macro")]
+        failed = {statement for statement, _ in run_in_rounds(connection, macros)}
+        connection.execute(sql)
+        return [statement for statement in waiting if statement not in macros or statement in failed]
+    return waiting
+
+
+def run_in_rounds(connection: Any, statements: list[str]) -> list[tuple[str, Exception]]:
+    """Run statements, those that need others after them; what cannot be run, and why."""
+    failed: list[tuple[str, Exception]] = []
+    left = statements
+    while left:
+        failed = []
+        for statement in left:
+            try:
+                connection.execute(statement)
+            except sys.modules["duckdb"].Error as error:
+                failed.append((statement, error))
+        if len(failed) == len(left):
+            break
+        left = [statement for statement, _ in failed]
+    return failed
+
+
+def comments(cursor: Any) -> list[str]:
+    """What was written about tables, views and columns, as statements."""
+    try:
+        found = cursor.execute(COMMENTS).fetchall()
+    except sys.modules["duckdb"].Error:  # an earlier version
+        return []
+    return [
+        f"comment on {kind} {'.'.join(quoted(part) for part in place if part)} is {literal(text)}"
+        for kind, *place, text in found
+    ]
 
 
 def _listed(cursor: Any, left_out: set[str]) -> list[Any]:

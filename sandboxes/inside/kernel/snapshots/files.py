@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pickle import PicklingError
 from typing import Any, BinaryIO
 
+from ..dict_contents import is_alone
 from ..shared_state import SharedMap, SharedMaps
 from .blobs import CHUNK, Blobs, Spool
 from .forked import answer_of_child
-from .opened import locked_files
+from .opened import own_descriptors
 from .package_trees import LEFT_OUT, RACY_NS, UNIT, Trees
 
 PARTIAL = ".stepwell-"
@@ -41,7 +42,7 @@ class FileTable:
         self._trees = Trees()
         self._maps = SharedMaps()
         self._mapped: set[int] = set()
-        self._locked: dict[tuple[int, int], int | None] | None = None
+        self._open: dict[tuple[int, int], int | None] | None = None
         """The inodes of files whose times need not tell that they are written."""
 
     def _is_written(self, mapped: SharedMap) -> bool:
@@ -90,7 +91,7 @@ class FileTable:
         seen: dict[str, tuple[Key, int, list[str]]] = {}
         self._sizes = {}
         self._mapped = {one.inode for one in self._maps.now(self._is_written)}
-        self._locked = None
+        self._open = None
         inodes: dict[tuple[int, int], str] = {}
         for path, status in self._walk("", lost):
             full = os.path.join(self._root, path)
@@ -182,10 +183,10 @@ class FileTable:
         else:
             now = time.time_ns()
             spool.count(_holes(status))
-            if self._locked is None:
-                self._locked = locked_files()
+            if self._open is None or not is_alone():  # another thread may take a lock at any time
+                self._open = own_descriptors()
             # An empty one may be there for nothing but its lock, which closing any descriptor of it takes away.
-            chunks, status = _read(full, status, self._locked, spool) if status.st_size else ([], status)
+            chunks, status = _read(full, status, self._open, spool) if status.st_size else ([], status)
             seen[path] = (_key(status), now, chunks)
         return {
             "mode": stat.S_IMODE(status.st_mode),
@@ -307,15 +308,15 @@ def _holes(status: os.stat_result) -> int:
 
 
 def _read(
-    full: str, status: os.stat_result, locked: dict[tuple[int, int], int | None], spool: Spool
+    full: str, status: os.stat_result, opened: dict[tuple[int, int], int | None], spool: Spool
 ) -> tuple[list[str], os.stat_result]:
     """The chunks of a file, and its status before it was read.
 
     Args:
         full: Its path.
         status: What it was before.
-        locked: The files that this process has open and locked, as databases do, and how they are read. Closing another
-            descriptor would take the locks away.
+        opened: The files that this process has open and may have locked, as databases do, and how they are read.
+            Closing another descriptor would take the locks away.
         spool: Where the chunks go.
 
     Raises:
@@ -323,13 +324,13 @@ def _read(
         ValueError: It changed, or cannot be read without an end of its locks.
     """
     inode = status.st_dev, status.st_ino
-    descriptor = locked.get(inode)
+    descriptor = opened.get(inode)
     if descriptor is not None:
         try:
             return _read_at(descriptor, spool)
-        except OSError:  # another thread has closed it, and its locks are gone
+        except OSError:  # another thread has closed it
             pass
-    elif inode in locked:
+    elif inode in opened:
         return _read_by_child(full, status, spool), status
     descriptor = os.open(full, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -8,11 +8,12 @@ import ctypes
 import os
 import select
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pickle import PicklingError
+
+from ..dict_contents import is_alone
 
 SECONDS = 5
 """After which a child is given up."""
@@ -28,7 +29,7 @@ def answer_of_child(compute: Callable[[], bytes], seconds: float = SECONDS) -> b
         PicklingError: The process has several threads, of which a child would have one; or the child raised something,
             took too long, or there can be no child.
     """
-    if len(sys._current_frames()) > 1:
+    if not is_alone():
         raise PicklingError("what other threads may use cannot be looked at apart from them")
     try:
         reading, writing = os.pipe()
@@ -62,22 +63,32 @@ def read_apart(descriptor: int) -> None:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Let no handler of the session's hear that a child has ended."""
+    """Let nobody hear that a child has ended: no handler of the session's, and nobody who waits for the signal."""
+    is_pending, ended = signal.SIGCHLD in signal.sigpending(), _ended()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     try:
         yield
     finally:
-        if signal.SIGCHLD not in before and signal.sigtimedwait({signal.SIGCHLD}, 0) and _is_another_gone():
-            signal.raise_signal(signal.SIGCHLD)  # one signal stands for both
+        if not is_pending and signal.sigtimedwait({signal.SIGCHLD}, 0) and _ended() - ended:
+            os.kill(os.getpid(), signal.SIGCHLD)  # one signal stood for both
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _is_another_gone() -> bool:
-    """Whether a child of the session's own has ended that nobody has waited for."""
-    try:
-        return os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-    except ChildProcessError:
-        return False
+def _ended() -> set[int]:
+    """The session's own children that have ended and for which nobody has waited."""
+    children = set[int]()
+    for task in os.listdir(TASKS) if os.path.isdir(TASKS) else ():
+        with suppress(OSError), open(f"{TASKS}/{task}/children", encoding="utf-8") as file:
+            children.update(map(int, file.read().split()))
+    found = set[int]()
+    for child in children:
+        with suppress(OSError):
+            if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                found.add(child)
+    return found
+
+
+TASKS = "/proc/self/task"
 
 
 def _end(child: int) -> None:

@@ -6,14 +6,19 @@ import fcntl
 import functools
 import io
 import os
+import resource
 import stat
-import sys
+from collections.abc import Iterable
 from pickle import PicklingError
 from typing import Any
 
+from ..dict_contents import is_alone
 from .forked import answer_of_child, read_apart
+from .other_threads import run_code_of_cells
 from .singletons import CurrentSession, found, portable_path, special
 
+MOST_DESCRIPTORS = 4_096
+"""That are looked at where nothing lists them."""
 MAX_COUNTED = 64 << 20
 """Bytes of a text file whose position is found by counting, because a loop over its lines hides it."""
 
@@ -35,7 +40,7 @@ def reduce_file(pickler: Any, file: Any) -> Any:
     if not os.path.samestat(os.stat(path), os.fstat(file.fileno())):
         raise PicklingError(f"its path {path} belongs to another file by now")
     # `flush` lets a text file say where it is although a loop over its lines hides that, and it then says it wrong.
-    place = _position(file, settings) if text else file.tell()
+    place = position_of(file, settings) if text else file.tell()
     if file.writable():
         file.flush()
     buffered = not isinstance(file, io.FileIO)
@@ -56,42 +61,63 @@ def reduce_text(pickler: Any, file: Any) -> Any:
     return *reduced, file.tell(), None, None, set_position
 
 
-def set_position(file: Any, place: int) -> None:
+def setposition_of(file: Any, place: int) -> None:
     """Go on where it was."""
     file.seek(place)
 
 
+def open_descriptors() -> dict[int, os.stat_result]:
+    """The numbers of the files, in the strict sense, that this process has open, and what they are."""
+    found: dict[int, os.stat_result] = {}
+    for number in _numbers():
+        with contextlib.suppress(OSError):  # the list itself is closed by now
+            status = os.fstat(number)
+            if stat.S_ISREG(status.st_mode):
+                found[number] = status
+    return found
+
+
+def _numbers() -> Iterable[int]:
+    """Those that may be open."""
+    try:
+        return map(int, os.listdir("/proc/self/fd"))
+    except OSError:  # there is no such folder behind these walls; the lowest free number is always taken first
+        return range(min(MOST_DESCRIPTORS, resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
+
+
 def descriptors_of(path: str) -> list[int]:
     """The numbers with which this process has a file open."""
-    found, real = list[int](), os.path.realpath(path)
-    for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ():
-        with contextlib.suppress(OSError):  # the list itself is closed by now
-            if os.readlink(f"/proc/self/fd/{name}") == real:
-                found.append(int(name))
-    return found
+    try:
+        wanted = os.stat(path)
+    except OSError:
+        return []
+    return [number for number, status in open_descriptors().items() if os.path.samestat(status, wanted)]
 
 
-def locked_files() -> dict[tuple[int, int], int | None]:
-    """The files on which this process has POSIX locks, by device and number.
+def own_descriptors() -> dict[tuple[int, int], int | None]:
+    """The files that this process has open and may have POSIX locks on, by device and number.
 
-    Each has a descriptor by which it can be read; None: it is open for writing only.
+    Each has a descriptor by which it can be read; None: it is locked, and open for writing only.
     """
     found: dict[tuple[int, int], int | None] = {}
-    for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ():
-        with contextlib.suppress(OSError):  # the list itself is closed by now
-            status, flags = os.fstat(int(name)), fcntl.fcntl(int(name), fcntl.F_GETFL)
-            if not stat.S_ISREG(status.st_mode) or not _has_locks(name):
-                continue
-            is_read = flags & os.O_ACCMODE != os.O_WRONLY and not flags & (os.O_PATH | os.O_DIRECT)
-            inode = status.st_dev, status.st_ino
-            found[inode] = int(name) if is_read else found.get(inode)
+    for number, status in open_descriptors().items():
+        inode = status.st_dev, status.st_ino
+        with contextlib.suppress(OSError):
+            flags = fcntl.fcntl(number, fcntl.F_GETFL)
+            if flags & os.O_ACCMODE != os.O_WRONLY and not flags & (os.O_PATH | os.O_DIRECT):
+                found[inode] = number
+            elif inode not in found and _has_locks(number):
+                found[inode] = None
     return found
 
 
-def _has_locks(descriptor: str) -> bool:
+def _has_locks(descriptor: int) -> bool:
     """Whether the process has locks that closing any descriptor of the file ends, as those of `flock` do not."""
-    with open(f"/proc/self/fdinfo/{descriptor}", encoding="utf-8") as lines:
-        return any(line.startswith("lock:") and "POSIX" in line for line in lines)
+    try:
+        with open(f"/proc/self/fdinfo/{descriptor}", encoding="utf-8") as lines:
+            return any(line.startswith("lock:") and "POSIX" in line for line in lines)
+    except OSError:  # nothing tells it
+        return True
 
 
 def path_of(file: Any) -> Any:
@@ -164,8 +190,13 @@ def _mode(file: Any) -> str:
     return mode.replace("b", "").replace("t", "").replace("U", "")
 
 
-def _position(file: Any, settings: Any) -> int:
-    """Where a text file is. In the middle of a loop over its lines it does not say that; another one reads as much."""
+def position_of(file: Any, settings: Any) -> int:
+    """Where a text file is. In the middle of a loop over its lines it does not say that; another one reads as much.
+
+    Raises:
+        PicklingError: That cannot be found out.
+        ValueError: It is closed, or has bytes that are no text.
+    """
     try:
         return int(file.tell())
     except OSError:
@@ -173,6 +204,8 @@ def _position(file: Any, settings: Any) -> int:
     size = os.fstat(file.fileno()).st_size
     if size > MAX_COUNTED or not file.seekable():
         raise PicklingError("a large text file in the middle of a loop over its lines")
+    if run_code_of_cells():  # which may read on meanwhile
+        raise PicklingError("a text file in the middle of a loop over its lines, while other threads run")
     if file.writable():
         file.flush()
     encoding, errors, newline = settings
@@ -180,7 +213,7 @@ def _position(file: Any, settings: Any) -> int:
     content = io.BytesIO(os.pread(file.fileno(), size, 0))
     other = io.TextIOWrapper(content, encoding=encoding, errors=errors, newline=newline)
     whole = len(other.read())  # where that fails, reading on would fail in the user's file, too, and lose its place
-    if len(sys._current_frames()) == 1 and not file.writable():
+    if is_alone() and not file.writable():
         left = int(answer_of_child(lambda: _characters_left(file)))
     else:
         left = len(file.read())

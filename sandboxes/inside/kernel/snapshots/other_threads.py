@@ -6,11 +6,6 @@ import sys
 from .singletons import is_of_session
 
 
-def there_are_some() -> bool:
-    """Whether other threads of Python's run or wait."""
-    return len(sys._current_frames()) > 1
-
-
 def run_code_of_cells() -> bool:
     """Whether another thread is in a function that a cell or a file of the session defines, however deep.
 

@@ -14,6 +14,7 @@ import weakref
 from pickle import PicklingError
 from typing import Any
 
+from ..dict_contents import is_alone
 from . import instances
 from .attributes import reducer_with_own
 from .foreign import is_data
@@ -317,7 +318,7 @@ def fill_scanner(scanner: Any, own: dict[str, Any]) -> None:
 
 def reduce_future(_pickler: Any, future: Any) -> Any:
     """A future that is done, or that nobody works for, as nothing goes on beside; any other is an executor's."""
-    if vars(future).get("_state") not in DONE and len(sys._current_frames()) > 1:
+    if vars(future).get("_state") not in DONE and not is_alone():
         raise PicklingError("a future of an executor")
     if instances.slots_of(type(future)):
         raise PicklingError("a future with slots")

@@ -1,17 +1,23 @@
 """What a sqlite connection has beside its main database: attached ones, and temporary tables of its own."""
 
+import contextlib
+import functools
 import os
 import re
+import sys
 from pickle import PicklingError
 from typing import Any
 
 from .singletons import CurrentSession, found, portable_path
-from .sqlite_changes import Statement, UnlikeError, quoted, rows_of, whole
+from .sqlite_changes import SEQUENCE, Statement, UnlikeError, quoted, rows_of, whole
 from .sqlite_content import is_read_only, without_triggers
 
 USUAL = ("main", "temp")
-Beside = tuple[list[tuple[str, str]], list[Statement]]
-"""Names and paths of attached databases, and what makes those in memory and temporary tables."""
+OF_EACH = ("synchronous", "cache_size")
+JOURNALS = ("persist", "truncate", "memory", "off")
+"""How what is done to a file may be undone, besides the usual way and that which the file itself says."""
+Beside = tuple[list[tuple[str, str, dict[str, Any]]], list[Statement]]
+"""Names, paths and settings of attached databases, and what makes those in memory and temporary tables."""
 
 
 def beside(connection: Any, databases: list[tuple[str, str]]) -> Beside | None:
@@ -24,7 +30,7 @@ def beside(connection: Any, databases: list[tuple[str, str]]) -> Beside | None:
     Raises:
         PicklingError: It cannot be made again.
     """
-    attached, statements = list[tuple[str, str]](), list[Statement]()
+    attached, statements = list[tuple[str, str, dict[str, Any]]](), list[Statement]()
     for name, path in databases:
         if name == "temp" or name not in USUAL:
             if path and not os.path.exists(path):
@@ -34,8 +40,22 @@ def beside(connection: Any, databases: list[tuple[str, str]]) -> Beside | None:
             if not path:
                 statements += _whole(connection, name)
             if name != "temp":
-                attached.append((name, portable_path(path) if path else ""))
+                attached.append((name, portable_path(path) if path else "", _settings(connection, name, path)))
     return (attached, statements) if attached or statements else None
+
+
+def _settings(connection: Any, name: str, path: str) -> dict[str, Any]:
+    """The settings of an attached database that somebody has changed."""
+    now = {one: rows_of(connection, f"pragma {quoted(name)}.{one}")[0][0] for one in OF_EACH}
+    found = {one: value for one, value in now.items() if value != _usual()[one]}
+    ((mode,),) = rows_of(connection, f"pragma {quoted(name)}.journal_mode") if path else [("",)]
+    return {**found, **({"journal_mode": mode} if mode in JOURNALS else {})}
+
+
+@functools.cache
+def _usual() -> dict[str, Any]:
+    with contextlib.closing(sys.modules["sqlite3"].connect(":memory:")) as connection:
+        return {one: rows_of(connection, f"pragma {one}")[0][0] for one in OF_EACH}
 
 
 def _whole(connection: Any, name: str) -> list[Statement]:
@@ -58,7 +78,7 @@ def uses(kept: Beside, names: list[str]) -> bool:
 
 def inserted(kept: Beside) -> int:
     """How many rows are put in, which the connection counts as changes."""
-    return sum(INSERT.match(sql) is not None for sql, _ in kept[1])
+    return sum(INSERT.match(sql) is not None and SEQUENCE not in sql for sql, _ in kept[1])
 
 
 INSERT = re.compile("insert into ", re.IGNORECASE)
@@ -67,10 +87,12 @@ INSERT = re.compile("insert into ", re.IGNORECASE)
 def put_beside(connection: Any, kept: Beside) -> None:
     """Attach the databases to a connection again, and make what is in memory."""
     attached, statements = kept
-    for name, path in attached:
+    for name, path, *more in attached:  # earlier snapshots have no settings
         if path and CurrentSession.earlier_file is None and not os.path.exists(found(path)):
             raise FileNotFoundError(f"the database {path} is not there")
         rows_of(connection, f"attach ? as {quoted(name)}", (found(path) if path else ":memory:",))
+        for one, value in more[0].items() if more and CurrentSession.earlier_file is None else ():
+            rows_of(connection, f"pragma {quoted(name)}.{one} = {value}")
     if statements:
         rows_of(connection, "begin")
         with without_triggers(connection):

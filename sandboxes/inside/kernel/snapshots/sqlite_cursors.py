@@ -82,10 +82,10 @@ def _rows_to_come(cursor: Any, connection: Any) -> list[list[Any]]:
     if not only_reads(_statement_of(cursor), connection):
         raise PicklingError("a cursor of sqlite whose statement changes rows and gives them; fetch them first")
 
+    if (why_not := _failed.get((id(cursor), id(_statement_of(cursor))))) is not None:
+        raise PicklingError(why_not)
     lists = [one for one in gc.get_referents(cursor) if type(one) is list]
     converts = any(converter is not None for one in lists for converter in one)
-    if converts or known_to(connection) != usually_known():
-        raise PicklingError("a cursor of sqlite with rows that were not fetched, for which functions may be called")
 
     def fetched() -> bytes:
         sqlite3 = sys.modules["sqlite3"]
@@ -100,7 +100,21 @@ def _rows_to_come(cursor: Any, connection: Any) -> list[list[Any]]:
     with silenced(connection) as heard:
         if KEPT in heard:
             raise PicklingError("a cursor of sqlite with rows that were not fetched, which somebody hears")
-        return [[_unpacked(value) for value in row] for row in json.loads(answer_of_child(fetched, SECONDS))]
+        if converts or known_to(connection) != usually_known():
+            raise PicklingError("a cursor of sqlite with rows that were not fetched, for which functions may be called")
+        try:
+            answer = answer_of_child(fetched, SECONDS)
+        except PicklingError as error:
+            if len(_failed) >= MOST_REMEMBERED:
+                _failed.clear()
+            _failed[id(cursor), id(_statement_of(cursor))] = str(error)
+            raise
+        return [[_unpacked(value) for value in row] for row in json.loads(answer)]
+
+
+_failed: dict[tuple[int, int], str] = {}
+"""Why the rows of a cursor's statement could not be fetched, which took its time; by the identities of both."""
+MOST_REMEMBERED = 1_000
 
 
 def _packed(value: Any) -> Any:

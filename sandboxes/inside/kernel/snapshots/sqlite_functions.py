@@ -22,7 +22,7 @@ from .cell_sources import nodes_of
 from .classes import is_of_users
 from .singletons import CurrentSession, is_of_session
 from .sqlite_changes import rows_of
-from .sqlite_content import without_progress
+from .sqlite_content import is_of_others, without_progress
 
 Call = tuple[str, tuple[Any, ...], dict[str, Any]]
 """A method of a connection, and what it is given."""
@@ -203,14 +203,14 @@ def heard_by(connection: Any) -> list[Any]:
 def silenced(connection: Any) -> Iterator[dict[str, tuple[Any, ...]]]:
     """Take what hears statements, and what allows them, from a connection meanwhile.
 
-    All stay where other threads run, since one may hold sqlite's lock while it waits for Python's.
+    All stay where other threads may use it, since one may hold sqlite's lock while it waits for Python's.
 
     Yields:
         What the methods that set them are given; nothing for those that stay.
     """
     kind, left = sys.modules["sqlite3"].Connection, heard_by(connection)
     found: dict[str, tuple[Any, ...]] = {}
-    if not left or len(sys._current_frames()) > 1:
+    if not left or is_of_others(connection):
         yield {KEPT: ()} if left else found
         return
     try:

@@ -17,8 +17,9 @@ from pickle import PickleBuffer, PicklingError
 from typing import Any
 from urllib.parse import quote
 
+from ..dict_contents import is_alone
 from .forked import answer_of_child
-from .opened import descriptors_of
+from .opened import descriptors_of, open_descriptors
 from .singletons import CurrentSession
 from .sqlite_changes import change, image_of, in_one_file, opened_on, rows_of
 from .sqlite_content import savepoints, transaction_state
@@ -50,7 +51,7 @@ def out_of_transaction(connection: Any) -> Iterator[bool]:
         Whether there is one.
     """
     # Also in none of those that are attached, or in temporary tables.
-    is_one = connection.in_transaction and transaction_state(connection, None) == 0 and len(sys._current_frames()) == 1
+    is_one = connection.in_transaction and transaction_state(connection, None) == 0 and is_alone()
     if not is_one or savepoints(connection) != 0 or rows_of(connection, "pragma defer_foreign_keys")[0][0]:
         yield False
         return
@@ -103,9 +104,16 @@ def may_be_looked_at(connection: Any) -> bool:
 
     What sqlite has moved from memory to files of its own is shared with a forked child, which would change it.
     """
-    folder = "/proc/self/fd"
-    files = [os.readlink(f"{folder}/{name}") for name in os.listdir(folder) if os.path.islink(f"{folder}/{name}")]
-    return transaction_state(connection) in (READS, WRITES) and not any(TEMPORARY in path for path in files)
+    return transaction_state(connection) in (READS, WRITES) and not any(
+        status.st_nlink == 0 and _may_be_of_sqlite(number) for number, status in open_descriptors().items()
+    )
+
+
+def _may_be_of_sqlite(descriptor: int) -> bool:
+    try:
+        return TEMPORARY in os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:  # nothing tells what it was called
+        return True
 
 
 def _tried(

@@ -1,0 +1,109 @@
+"""Connections to databases: what they were taught and told, what hangs together in duckdb, and what files are gone."""
+
+# ruff: noqa: E501 (the lines of cells)
+
+from tests.contract.hard_objects import session
+
+SESSIONS = {
+    "sqlite: handlers of progress, and who may use a connection": session(
+        """
+        import sqlite3, threading
+        from concurrent.futures import ThreadPoolExecutor
+        con = sqlite3.connect("a.db"); con.execute("create table t (a)"); con.executemany("insert into t values (?)", [(n,) for n in range(1000)]); con.commit()
+        ticks = []; con.set_progress_handler(lambda: ticks.append(1), 50)
+        shared = sqlite3.connect(":memory:", check_same_thread=False, detect_types=sqlite3.PARSE_DECLTYPES); shared.execute("create table d (day date)"); shared.execute("insert into d values ('2024-01-01')"); shared.commit()
+        def elsewhere(one):
+            found = []
+            def ask():
+                try: found.append(one.execute("select 1").fetchone())
+                except sqlite3.ProgrammingError as error: found.append(type(error).__name__)
+            thread = threading.Thread(target=ask); thread.start(); thread.join(); return found
+        pool = ThreadPoolExecutor(1); waiting = pool.submit(len, "abc").result()
+        """,
+        """
+        len(ticks), con.execute("select sum(a) from t").fetchone(), len(ticks)
+        elsewhere(con), elsewhere(shared)
+        shared.execute("select day from d").fetchone()
+        con.set_progress_handler(None, 0) ;; ticks.clear(), con.execute("select sum(a) from t").fetchone(), ticks
+        """,
+        named="pool",
+    ),
+    "sqlite: temporary tables that need what a connection was taught": session(
+        """
+        import sqlite3
+        def nat(a, b): return (len(a) > len(b)) - (len(a) < len(b))
+        con = sqlite3.connect(":memory:"); con.execute("create table big (a)"); con.execute("insert into big values (1)"); con.commit()
+        con.create_collation("nat", nat); con.create_function("valid", 1, lambda x: x > 0, deterministic=True)
+        con.execute("create temp table w (a text collate nat primary key, n int check (valid(n)))"); con.executemany("insert into w values (?, ?)", [("aa", 1), ("b", 2)]); con.commit()
+        mem = sqlite3.connect(":memory:"); mem.execute("pragma temp_store = memory"); mem.execute("pragma foreign_keys = 1"); mem.execute("create temp table child (p references parent)"); mem.execute("create temp table parent (id integer primary key)"); mem.execute("insert into temp.parent values (7)"); mem.execute("insert into temp.child values (7)"); mem.commit()
+        """,
+        """
+        con.execute("select a from w order by a").fetchall(), con.execute("select * from big").fetchall()
+        con.execute("insert into w values ('ccc', -1)")
+        mem.execute("select * from temp.child").fetchall(), mem.execute("pragma foreign_keys").fetchone(), mem.execute("pragma temp_store").fetchone()
+        mem.execute("insert into temp.child values (8)")
+        """,
+    ),
+    "sqlite: what attached databases were told": session(
+        """
+        import sqlite3
+        log = sqlite3.connect("o.db"); log.execute("pragma journal_mode = wal"); log.execute("create table u (a)"); log.commit(); log.close()
+        con = sqlite3.connect("m.db"); con.execute("pragma journal_mode = truncate"); con.execute("create table t (a)"); con.commit(); con.execute("attach 'o.db' as o")
+        two = sqlite3.connect("m2.db"); two.execute("attach 'p.db' as p"); two.execute("create table p.v (a)"); two.commit(); two.execute("pragma p.synchronous = 0"); two.execute("pragma p.cache_size = 77"); two.execute("pragma p.journal_mode = memory")
+        made = sqlite3.connect(":memory:"); made.execute("create temp table w as select 1 as a union select 2")
+        """,
+        """
+        con.execute("pragma main.journal_mode").fetchone(), con.execute("pragma o.journal_mode").fetchone(), open("o.db", "rb").read(20)[18:]
+        [two.execute(f"pragma p.{name}").fetchone() for name in ("synchronous", "cache_size", "journal_mode")], [two.execute(f"pragma main.{name}").fetchone() for name in ("synchronous", "cache_size", "journal_mode")]
+        made.execute("select * from w").fetchall(), made.total_changes, "total_changes"
+        """,
+        named="total_changes",
+    ),
+    "duckdb: views in any order, over files that are gone, with comments": session(
+        """
+        import duckdb, os, pandas as pd
+        con = duckdb.connect(); con.execute("create table t as select 1 as a"); con.execute("create view v1 as select a from t"); con.execute("create view v2 as select a + 1 as b from v1"); con.execute("create or replace view v1 as select a * 10 as a from t")
+        con.execute("comment on table t is 'mine'"); con.execute("comment on column t.a is 'a number'"); con.execute("comment on view v2 is 'it''s'")
+        open("d.csv", "w").write("a,b\\n1,2\\n"); gone = duckdb.connect(); gone.execute("create table t as select 3 as a"); gone.execute("create view of_file as select * from read_csv('d.csv')"); os.remove("d.csv")
+        df = pd.DataFrame({"a": [1, 2]}); df.to_csv("names.csv", index=False); mixed = duckdb.connect(); mixed.execute("create table t as select 4 as a"); mixed.execute("create view of_both as select * from df join read_csv('names.csv') using (a)")
+        """,
+        """
+        con.execute("select * from v2").fetchall(), con.execute("select comment from duckdb_tables()").fetchall(), con.execute("select comment from duckdb_views() where view_name = 'v2'").fetchall(), con.execute("select comment from duckdb_columns() where column_name = 'a' and table_name = 't'").fetchall()
+        gone.execute("select * from t").fetchall(), mixed.execute("select * from t").fetchall()
+        gone.execute("select * from of_file").fetchall()
+        mixed.execute("select * from of_both").fetchall()
+        """,
+        named="of_file of_both",
+    ),
+    "duckdb: macros that need each other, tables that need macros, and functions of Python below them": session(
+        """
+        import duckdb
+        con = duckdb.connect(); con.execute("create macro f(x) as x + 1"); con.execute("create macro g(x) as f(x) * 2"); con.execute("create or replace macro f(x) as x + 5")
+        con.execute("create table t (a int, b int default f(1))"); con.execute("insert into t (a) values (1)"); con.execute("create view v as select a, g(a) as c from t"); con.execute("create macro first(n) as table select * from v limit n"); con.execute("create macro total() as (select sum(a) from v)")
+        calls = []; py = duckdb.connect(); py.create_function("noted", lambda x: calls.append(x) or x, ["BIGINT"], "BIGINT"); py.execute("create table keep as select 42 as k"); py.execute("create macro m() as noted(7)"); py.execute("create view over as select noted(k) as b from keep"); py.execute("create view above as select b * 2 as c from over"); py.execute("create macro fine(x) as x * 3")
+        """,
+        """
+        con.execute("select g(1)").fetchall(), con.execute("select * from first(1)").fetchall(), con.execute("select total()").fetchall()
+        con.execute("insert into t (a) values (2)") ;; con.execute("select * from t").fetchall()
+        py.execute("select * from keep").fetchall(), py.execute("select fine(2)").fetchall(), calls
+        py.execute("select m()").fetchall()
+        py.execute("select * from above").fetchall()
+        """,
+        named="noted m over above",
+    ),
+    "text in a loop that is read on": session(
+        """
+        import csv
+        open("d.csv", "wb").write(("a,b\\r\\n" + "".join(f"{i},\u00fc{i}\\r\\n" for i in range(5000))).encode())
+        rows = csv.reader(open("d.csv", encoding="utf-8", newline="")); row = [next(rows) for _ in range(1500)][-1]
+        lines = open("d.csv", encoding="utf-8"); line = [next(lines) for _ in range(77)][-1]
+        both = open("e.txt", "w+"); both.writelines(f"{n}\\n" for n in range(3000)); both.seek(0); first = [next(both) for _ in range(4)]
+        """,
+        """
+        row, next(rows), sum(1 for _ in rows)
+        line, next(lines), lines.readline(), lines.tell()
+        next(both), both.readline(), both.tell()
+        both.seek(0, 2), both.write("end"), both.seek(0), both.read()[-9:]
+        """,
+    ),
+}
