@@ -61,7 +61,7 @@ def reduce_text(pickler: Any, file: Any) -> Any:
     return *reduced, file.tell(), None, None, set_position
 
 
-def setposition_of(file: Any, place: int) -> None:
+def set_position(file: Any, place: int) -> None:
     """Go on where it was."""
     file.seek(place)
 
