@@ -43,6 +43,7 @@ SESSIONS = {
         mem.execute("select * from temp.child").fetchall(), mem.execute("pragma foreign_keys").fetchone(), mem.execute("pragma temp_store").fetchone()
         mem.execute("insert into temp.child values (8)")
         """,
+        named="total_changes",
     ),
     "sqlite: what attached databases were told": session(
         """
@@ -90,6 +91,44 @@ SESSIONS = {
         py.execute("select * from above").fetchall()
         """,
         named="noted m over above",
+    ),
+    "duckdb: temporary views, and types within others that arrow does not have": session(
+        """
+        import duckdb
+        con = duckdb.connect(); con.execute("create table t as select range as a from range(5)"); con.execute("create temp view tv as select a from t where a > 2"); con.execute("create temp view over as select count(*) as n from tv")
+        con.execute("create table n as select ['101'::bit] as b, {'a': '10:00:00+02'::timetz, 'm': 'x, y'} as s, [340282366920938463463374607431768211455::uhugeint] as h, null::bit[] as e")
+        file = duckdb.connect("f.duckdb"); file.execute("create table u as select 1 as a"); file.execute("create temp view tu as select a + 1 as b from u")
+        """,
+        """
+        con.execute("select * from tv").fetchall(), con.execute("select * from over").fetchall(), file.execute("select * from tu").fetchall()
+        con.execute("select b::text, s::text, h::text, e from n").fetchall(), con.execute("select typeof(b), typeof(s), typeof(h), typeof(e) from n").fetchall()
+        con.cursor().execute("select * from tv")
+        con.execute("insert into t values (9)") ;; con.execute("select * from over").fetchall()
+        """,
+    ),
+    "sqlite: what is attached for reading, is gone, or is one too many": session(
+        """
+        import os, sqlite3
+        src = sqlite3.connect("src.db"); src.execute("create table u (a)"); src.execute("insert into u values (1)"); src.commit(); src.close()
+        con = sqlite3.connect("file::memory:?mode=memory", uri=True); con.execute("attach 'file:src.db?mode=ro' as src"); con.execute("create table work as select * from src.u"); con.commit()
+        other = sqlite3.connect(":memory:"); other.execute("create table t (a)"); other.execute("insert into t values (1)"); other.commit(); other.execute("attach '/dev/shm/stepwell_gone.db' as elsewhere"); other.execute("create table if not exists elsewhere.u (a)"); other.commit()
+        full = sqlite3.connect(":memory:"); full.execute("create table t (a)"); full.execute("insert into t values (1)"); full.commit(); _ = [full.execute(f"attach ':memory:' as d{n}") for n in range(10)]; _ = None
+        few = sqlite3.connect("few.db"); few.execute("create table t (a, b)"); few.executemany("insert into t values (?, ?)", [(n, "x") for n in range(900)]); few.commit(); few.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 100); cur = few.execute("select * from t where a < 300"); first = cur.fetchone()
+        class Store(sqlite3.Connection):
+            def serialize(self): return "mine"
+        store = sqlite3.connect(":memory:", factory=Store); store.execute("create table t (a)"); store.commit()
+        """,
+        """
+        con.execute("select * from work").fetchall(), con.execute("select * from src.u").fetchall()
+        con.execute("insert into src.u values (2)")
+        other.execute("select * from t").fetchall()
+        other.execute("select count(*) from elsewhere.u").fetchall()
+        full.execute("select * from t").fetchall(), len(full.execute("pragma database_list").fetchall())
+        full.total_changes, "total_changes"
+        cur.fetchone(), len(cur.fetchall()), few.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER)
+        store.serialize(), store.execute("select * from t").fetchall()
+        """,
+        named="elsewhere total_changes",
     ),
     "text in a loop that is read on": session(
         """

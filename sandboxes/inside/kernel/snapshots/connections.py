@@ -52,7 +52,7 @@ PRAGMAS = (
 PATIENCE, SHORT = "busy_timeout", 200
 """How long a connection waits for others, and how long a snapshot lets it wait, in milliseconds."""
 TEMPORARY = "select 1 from temp.sqlite_master limit 1"
-COUNTED_OTHERWISE = "rows of its temporary tables, or of databases in memory, were not counted by a sqlite connection"
+COUNTED_OTHERWISE = "a sqlite connection counts the rows that were put in anew, and cannot count on as before"
 FOREIGN_KEYS, LAST = LATE = "foreign_keys", "query_only"
 """What would keep rows from being put in; after the last one nothing can be changed any more."""
 
@@ -157,7 +157,8 @@ def _reduce_sqlite(
     if is_writing and not _has_open_blob(connection):
         raise PicklingError("a database connection with a statement that is still writing; fetch all of its rows")
     others = None if connection.in_transaction else beside(connection, databases)
-    if connection.in_transaction and (len(databases) > len(USUAL) or rows_of(connection, TEMPORARY)):
+    has_temporary = "temp" in dict(databases) and rows_of(connection, TEMPORARY)  # asked for them, it would make them
+    if connection.in_transaction and (has_temporary or not dict(databases).keys() <= set(USUAL)):
         raise PicklingError(f"{TITLE}, with other databases attached or temporary tables")
     taught = _taught(pickler, connection, heard, others)
     usual = _usual_pragmas()
@@ -353,7 +354,7 @@ def _is_for_reading(descriptor: int) -> bool:
 
 def _read(connection: Any) -> bytearray:
     pages = rows_of(connection, "pragma page_count")[0][0]
-    return bytearray(connection.serialize() if pages else b"")
+    return bytearray(sys.modules["sqlite3"].Connection.serialize(connection) if pages else b"")
 
 
 def _detected(connection: Any) -> int:
@@ -411,7 +412,7 @@ def make_sqlite(
         isolation_level=level,
         check_same_thread=is_of_one_thread,
         detect_types=detect,
-        uri=read_only,
+        uri=True,  # so may be what it attaches
     )
     if content is not None:
         data = bytes(content)
@@ -433,8 +434,8 @@ def set_sqlite(connection: Any, state: Any) -> None:
             rows_of(connection, f"pragma {name} = {value}")
     if others:
         put_beside(connection, others)
-    if changes:
-        count_up(connection, changes)
+    if changes and not count_up(connection, changes):
+        CurrentSession.not_made["sqlite's total_changes"] = "count", COUNTED_OTHERWISE
     if attributes:
         vars(connection).update(attributes)
     if FOREIGN_KEYS in settings:
@@ -482,6 +483,8 @@ LOCK = "lock_configuration"
 """The setting after which nothing can be set any more."""
 OF_VARIABLE = "variable "
 """Before the name of a variable of a connection, whose value is an expression."""
+OF_VIEW = "temporary view "
+"""Before the number of a temporary view of a connection, whose value is its SQL."""
 OF_SESSION = "session "
 """Before the name of a setting that other connections to the same database do not have."""
 
@@ -489,6 +492,10 @@ OF_SESSION = "session "
 def _set(connection: Any, settings: dict[str, str]) -> Any:
     """Set it again; what only a new database can be told is left as it is."""
     error_of_duckdb: Any = sys.modules["duckdb"].Error
+    views = [value for name, value in settings.items() if name.startswith(OF_VIEW)]
+    settings = {name: value for name, value in settings.items() if not name.startswith(OF_VIEW)}
+    for statement, error in run_in_rounds(connection, views):
+        _name_as_not_made(statement, error)
     for name, value in sorted(settings.items(), key=lambda one: one[0].removeprefix(OF_SESSION) == LOCK):
         if name.startswith(OF_VARIABLE):
             connection.execute(f"set variable {quoted(name.removeprefix(OF_VARIABLE))} = {value}")
@@ -534,17 +541,24 @@ def make_database(schemas: list[str], tables: list[Any], statements: list[str], 
     if tables:
         connection.execute("use main")
     for statement, error in run_in_rounds(connection, statements):  # what it reads may be gone
-        if (defined := DEFINED.match(statement)) is None:
-            raise error
-        kind, name = defined[1].lower(), defined[2].strip(MARK).replace(MARK * 2, MARK)
-        why = f"this {kind} of a duckdb database cannot be made: {' '.join(str(error).split())[:300]}"
-        CurrentSession.not_made[f"duckdb's {name}"] = kind, why
+        _name_as_not_made(statement, error)
     return Made(connection)
+
+
+def _name_as_not_made(statement: str, error: Exception) -> None:
+    """Have a restore say that a view or a macro is not there; without any other entry there is no database."""
+    if (defined := DEFINED.match(statement)) is None:
+        raise error
+    kind, name = defined[1].lower(), defined[2].strip(MARK).replace(MARK * 2, MARK)
+    why = f"this {kind} of a duckdb database cannot be made: {' '.join(str(error).split())[:300]}"
+    CurrentSession.not_made[f"duckdb's {name}"] = kind, why
 
 
 MARK = '"'
 NAME = r'(?:"(?:[^"]|"")*"|\w+)'
-DEFINED = re.compile(rf"(?:create|comment\s+on)\s+(view|macro|column)\s+(?:{NAME}\s*\.\s*)*({NAME})", re.IGNORECASE)
+DEFINED = re.compile(
+    rf"(?:create|comment\s+on)\s+(?:temp\w*\s+)?(view|macro|column)\s+(?:{NAME}\s*\.\s*)*({NAME})", re.IGNORECASE
+)
 """How the SQL of a view begins, as duckdb writes it, that of a macro, and that of what was written about a column."""
 
 

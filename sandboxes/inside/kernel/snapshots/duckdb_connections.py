@@ -12,7 +12,7 @@ from pickle import PicklingError
 from typing import Any
 
 from . import duckdb_definitions
-from .connections import OF_SESSION, OF_VARIABLE, connect_duckdb, make_database, open_duckdb
+from .connections import OF_SESSION, OF_VARIABLE, OF_VIEW, connect_duckdb, make_database, open_duckdb
 from .default_duckdb import may_exist
 from .duckdb_catalog import Rows
 from .duckdb_databases import SETTINGS, Database, Seen, has_profile, usual_functions, usual_settings
@@ -21,6 +21,8 @@ from .singletons import CurrentSession, portable_path
 from .sqlite_changes import literal, quoted
 
 AS_TEXT = frozenset({"BIT", "TIME WITH TIME ZONE", "UHUGEINT", "BIGNUM", "VARINT"})
+WITHIN = re.compile(rf"\b(?:{'|'.join(AS_TEXT)})\b")
+"""Such a type, or one that is made of it."""
 KEPT = 16 << 20
 """Bytes of a database in memory that are kept beside it, as tables of arrow, as long as it does not change. The tables
 of a larger one are read for each snapshot."""
@@ -30,6 +32,8 @@ union all select 'database', database_name from duckdb_databases() where not int
 union all select 'temporary table', table_name from duckdb_tables() where temporary
 union all select 'frame', view_name from duckdb_views()
 where temporary and not internal and sql like '%!_scan()%' escape '!' and view_name != '__append_df'
+union all select 'temporary view', sql from duckdb_views()
+where temporary and not internal and sql not like '%!_scan()%' escape '!'
 union all select 'prepared statement', name from duckdb_prepared_statements()
 """
 """What only the connection itself sees, and the databases: their coming and going is no entry of a catalog. When duckdb
@@ -167,6 +171,7 @@ def _answer(database: Database, connection: Any, *, in_part: bool) -> Answer:
     answer.catalog = database.entries(connection)
     variables, lost = _variables(connection)
     answer.settings = _settings(database, connection) | variables
+    answer.settings |= {f"{OF_VIEW}{number}": sql for number, (kind, sql) in enumerate(own) if kind == "temporary view"}
     own += lost
     functions = [name for _, name, *_ in answer.catalog.get("function", ()) if name not in usual_functions()]
     own += [("function", name) for name in functions]
@@ -276,6 +281,8 @@ def _content(
     columns: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for schema, table, (name, kind), _ in catalog.get("column", ()):
         columns.setdefault((schema, table), []).append((_column(name, kind), name))
+        if kind not in AS_TEXT and WITHIN.search(kind) and not _is_its_text(database, connection, schema, table, name):
+            return f"a duckdb database in memory with values in {table}.{name} that cannot be written as text"
     found = []
     with database.catalog.cursor(connection) as cursor:
         for schema, name, sql, _ in catalog.get("table", ()):
@@ -324,7 +331,19 @@ GENERATED = "GENERATED ALWAYS"
 
 def _column(name: str, kind: str) -> str:
     """What to ask of a column: types that arrow has no equal for come as text, from which they are made again."""
-    return f"{quoted(name)}::text as {quoted(name)}" if kind in AS_TEXT else quoted(name)
+    return f"{quoted(name)}::text as {quoted(name)}" if WITHIN.search(kind) else quoted(name)
+
+
+def _is_its_text(database: Database, connection: Any, schema: str, table: str, name: str) -> bool:
+    """Whether all values of a column of a nested type are made again from their text."""
+    column, place = quoted(name), f"{quoted(schema)}.{quoted(table)}"
+    with database.catalog.cursor(connection) as cursor:
+        try:
+            ((kind,),) = cursor.execute(f"select distinct typeof({column}) from {place} limit 1").fetchall() or (("",),)
+            other = f"select 1 from {place} where {column}::text::{kind} is distinct from {column} limit 1"
+            return not kind or not cursor.execute(other).fetchall()
+        except sys.modules["duckdb"].Error:
+            return False
 
 
 def reduce_type(_pickler: Any, kind: Any) -> Any:

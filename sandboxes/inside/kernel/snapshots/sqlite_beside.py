@@ -7,12 +7,15 @@ import re
 import sys
 from pickle import PicklingError
 from typing import Any
+from urllib.parse import quote
 
 from .singletons import CurrentSession, found, portable_path
 from .sqlite_changes import SEQUENCE, Statement, UnlikeError, quoted, rows_of, whole
 from .sqlite_content import is_read_only, without_triggers
 
 USUAL = ("main", "temp")
+READ_ONLY = "read only"
+"""In the place of a setting."""
 OF_EACH = ("synchronous", "cache_size")
 JOURNALS = ("persist", "truncate", "memory", "off")
 """How what is done to a file may be undone, besides the usual way and that which the file itself says."""
@@ -35,8 +38,8 @@ def beside(connection: Any, databases: list[tuple[str, str]]) -> Beside | None:
         if name == "temp" or name not in USUAL:
             if path and not os.path.exists(path):
                 raise PicklingError("a database connection with an attached database whose file is gone")
-            if path and is_read_only(connection, name) is not False:
-                raise PicklingError("a database connection with an attached database that can only be read")
+            if path and is_read_only(connection, name) is None:
+                raise PicklingError("a database connection with an attached database of which nothing is known")
             if not path:
                 statements += _whole(connection, name)
             if name != "temp":
@@ -49,6 +52,8 @@ def _settings(connection: Any, name: str, path: str) -> dict[str, Any]:
     now = {one: rows_of(connection, f"pragma {quoted(name)}.{one}")[0][0] for one in OF_EACH}
     found = {one: value for one, value in now.items() if value != _usual()[one]}
     ((mode,),) = rows_of(connection, f"pragma {quoted(name)}.journal_mode") if path else [("",)]
+    if path and is_read_only(connection, name):
+        return {**found, READ_ONLY: True}
     return {**found, **({"journal_mode": mode} if mode in JOURNALS else {})}
 
 
@@ -88,10 +93,16 @@ def put_beside(connection: Any, kept: Beside) -> None:
     """Attach the databases to a connection again, and make what is in memory."""
     attached, statements = kept
     for name, path, *more in attached:  # earlier snapshots have no settings
-        if path and CurrentSession.earlier_file is None and not os.path.exists(found(path)):
-            raise FileNotFoundError(f"the database {path} is not there")
-        rows_of(connection, f"attach ? as {quoted(name)}", (found(path) if path else ":memory:",))
-        for one, value in more[0].items() if more and CurrentSession.earlier_file is None else ():
+        settings: dict[str, Any] = dict(*more)
+        place = found(path) if path else ":memory:"
+        if path and CurrentSession.earlier_file is None and not os.path.exists(place):
+            why = f"it was attached to a sqlite connection, and {path} is not there; attach it again"
+            CurrentSession.not_made[f"sqlite's {name}"] = "attached database", why
+            continue
+        if settings.pop(READ_ONLY, False):
+            place = f"file:{quote(place)}?mode=ro"
+        rows_of(connection, f"attach ? as {quoted(name)}", (place,))
+        for one, value in settings.items() if CurrentSession.earlier_file is None else ():
             rows_of(connection, f"pragma {quoted(name)}.{one} = {value}")
     if statements:
         rows_of(connection, "begin")

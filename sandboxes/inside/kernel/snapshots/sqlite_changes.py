@@ -55,7 +55,7 @@ def opened_on(image: bytes) -> Any:
 def image_of(connection: Any) -> bytes:
     """What a connection sees of its database, if that was not deserialized; empty where there is none yet."""
     pages = rows_of(connection, "pragma page_count")[0][0]
-    return bytes(connection.serialize()) if pages else b""
+    return bytes(sys.modules["sqlite3"].Connection.serialize(connection)) if pages else b""
 
 
 def in_one_file(image: bytes) -> bytes:

@@ -10,6 +10,7 @@ import functools
 import gc
 import json
 import sys
+from collections.abc import Iterator
 from pickle import PicklingError
 from typing import Any
 
@@ -137,6 +138,23 @@ def make_cursor(kind: Any, connection: Any) -> Any:
     return cursor
 
 
+@contextlib.contextmanager
+def _without_limits(connection: Any) -> Iterator[None]:
+    """Let a statement have as many values, and be as long, as sqlite itself allows."""
+    sqlite3 = sys.modules["sqlite3"]
+    kind, which = sqlite3.Connection, (sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, sqlite3.SQLITE_LIMIT_SQL_LENGTH)
+    before = [kind.setlimit(connection, one, MOST_ALLOWED) for one in which]
+    try:
+        yield
+    finally:
+        for one, limit in zip(which, before, strict=True):
+            kind.setlimit(connection, one, limit)
+
+
+MOST_ALLOWED = 1 << 30
+"""Sqlite takes its own limit where that is lower."""
+
+
 def set_cursor(cursor: Any, state: Any) -> None:
     """What its last statement said, and the rows that are still to come."""
     size, factory, said, rows, is_closed, attributes = state
@@ -146,7 +164,8 @@ def set_cursor(cursor: Any, state: Any) -> None:
             f'column{number} as "{one[0].replace(QUOTE, QUOTE * 2)}"' for number, one in enumerate(said[0], 1)
         )
         values = ", ".join("(" + ", ".join("?" * len(row)) + ")" for row in rows)
-        with silenced(_member(cursor, "connection")):
+        connection = _member(cursor, "connection")
+        with silenced(connection), _without_limits(connection):
             kind.execute(cursor, f"select {names} from (values {values})", [value for row in rows for value in row])
     vars(kind)["arraysize"].__set__(cursor, size)
     vars(kind)["row_factory"].__set__(cursor, factory)
