@@ -72,7 +72,7 @@ def route(
         parameters: Of path, query and headers.
         body: The request's body.
         tag: Under which heading it stands.
-        open_to_all: Whether it is answered without asking who sends the request.
+        open_to_all: Whether the description says that anybody may ask; `OPEN` of `server/guard.py` has it so.
     """
 
     def make(answering: Endpoint) -> Route:

@@ -16,7 +16,7 @@ from graph.checkpoints.step_tree import Step, StepTree, step_tree, step_tree_fro
 from graph.state import State
 from nodes.restoration.given_up_steps import given_up_step
 from nodes.restoration.manifests import NotRestoredError
-from sandboxes.inside.kernel.snapshots.blobs import CHUNK
+from sandboxes.inside.kernel.snapshots.storing.blobs import CHUNK
 from server.checkpoints import open_savers
 from server.file_response import FILE, RangeFileResponse
 from server.platform import Platform

@@ -12,8 +12,8 @@ from typing import Any
 from nodes.restoration.manifests import MAX_MANIFEST, NotRestoredError, blobs_of, manifest_of
 from sandboxes.base import Sandbox, SandboxError
 from sandboxes.host.reading import read_json
-from sandboxes.inside.kernel.snapshots.blobs import MissingBlobError
-from sandboxes.inside.kernel.snapshots.manifest import packs_of, runs_of
+from sandboxes.inside.kernel.snapshots.storing.blobs import MissingBlobError
+from sandboxes.inside.kernel.snapshots.storing.manifest import packs_of, runs_of
 from sandboxes.results import NamespaceRow
 from storage.blobs import BlobError, Blobs
 

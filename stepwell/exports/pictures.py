@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from graph.state import Artifact, Cell
 from nodes.restoration.manifests import NotRestoredError
-from sandboxes.inside.kernel.snapshots.blobs import CHUNK
+from sandboxes.inside.kernel.snapshots.storing.blobs import CHUNK
 from stepwell.exports.archive import Opener
 from stepwell.snapshot_manifest import SnapshotManifest, read_manifest
 from storage.artifacts import StorageError

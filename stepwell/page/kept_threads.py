@@ -27,7 +27,7 @@ from graph.wiring import make_blobs
 from nodes.budget import tokens_spent
 from nodes.restoration.manifests import NotRestoredError
 from sandboxes.host.scratch import scratch_folder
-from sandboxes.inside.kernel.snapshots.blobs import CHUNK
+from sandboxes.inside.kernel.snapshots.storing.blobs import CHUNK
 from sandboxes.opening import ID
 from stepwell.comparison import Difference, compare
 from stepwell.errors import ThreadError

@@ -19,7 +19,7 @@ import sys
 for _kind in [one for one in list(globals().values()) if isinstance(one, type) and one.__module__ == "__main__"]:
     _own = {"__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__new__", "__getattr__"}
     if not _own.isdisjoint(vars(_kind)):
-        sys.modules["stepwell_kernel.snapshots.instances"].asked.add(_kind)
+        sys.modules["stepwell_kernel.snapshots.objects.instances"].asked.add(_kind)
 """
 """Lets classes be asked how their objects are taken apart; else these come back whole, whatever a class says."""
 

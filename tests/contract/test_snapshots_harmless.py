@@ -96,6 +96,76 @@ SESSIONS = {
         # %%
         thread.join(); print(total)
     """,
+    "containers that say for ever what they hold": """
+        class Ring(list):
+            def __iter__(self):
+                while True: yield from list.__iter__(self)
+        class Round(dict):
+            def items(self):
+                while True: yield from dict.items(self)
+            def keys(self):
+                while True: yield 1
+            __iter__ = keys
+        class Circle(set):
+            def __iter__(self):
+                while True: yield from set.__iter__(self)
+        class Frozen(frozenset):
+            def __iter__(self):
+                while True: yield from frozenset.__iter__(self)
+        calls = []
+        class Pages(list):
+            def __iter__(self): calls.append(1); self.append(0); return list.__iter__(self)
+        held = [Ring([1, 2]), Round(a=1), Circle({3}), Frozen({4}), Pages([5])]
+        # %%
+        print(calls, [len(one) for one in held])
+    """,
+    "deep structures under a high limit": """
+        import sys
+        sys.setrecursionlimit(10**6)
+        class Node: pass
+        root = node = Node()
+        for _ in range(30_000): node.next = Node(); node = node.next
+        nested = []
+        for _ in range(100_000): nested = [nested]
+        # %%
+        print(sys.getrecursionlimit(), type(root.next.next).__name__)
+    """,
+    "a connection that a pool uses, whose threads are in no function of a cell": """
+        import math, sqlite3
+        from concurrent.futures import ThreadPoolExecutor
+        con = sqlite3.connect("a.db", check_same_thread=False); con.create_function("root", 1, math.sqrt); con.execute("create table t (a)"); con.executemany("insert into t values (?)", [(n,) for n in range(1000)]); con.commit()
+        pool = ThreadPoolExecutor(1); work = [pool.submit(con.execute, "select sum(root(a)) from t") for _ in range(500)]
+        # %%
+        print("on")
+        # %%
+        print(len([one.result() for one in work]))
+    """,
+    "a file that grows while its lines are read, beside an idle thread": """
+        import subprocess, sys
+        from concurrent.futures import ThreadPoolExecutor
+        with open("log.txt", "w") as file: file.writelines(f"{n}\\n" for n in range(100))
+        writes = subprocess.Popen([sys.executable, "-c", "with open('log.txt', 'a') as file: [print(n, file=file) for n in range(100, 400_000)]"])
+        idle = ThreadPoolExecutor(1); count = idle.submit(len, "a").result()
+        lines = open("log.txt"); found = [next(lines)]
+        # %%
+        found.append(next(lines)); print("on")
+        # %%
+        found.append(next(lines)); print(found)
+        # %%
+        print(writes.wait(), next(lines))
+    """,
+    "modules that are loaded when they are used": """
+        import importlib.util, sys
+        with open("heavy.py", "w") as file: file.write("print('loaded'); x = 1")
+        def lazy(name):
+            spec = importlib.util.find_spec(name); loader = importlib.util.LazyLoader(spec.loader); spec.loader = loader
+            module = importlib.util.module_from_spec(spec); sys.modules[name] = module; loader.exec_module(module); return module
+        heavy = lazy("heavy"); colors = lazy("colorsys")
+        # %%
+        print(type(heavy).__name__, type(colors).__name__)
+        # %%
+        print(heavy.x, type(heavy).__name__)
+    """,
     "who hears a connection in the middle of a query": """
         import sqlite3
         asked, heard = [], []

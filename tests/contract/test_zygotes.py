@@ -48,7 +48,7 @@ async def test_what_is_rehearsed_while_a_sandbox_waits_is_not_seen_in_it(sandbox
     """Neither names nor lines of it, and no package that the zygote had not imported."""
     code = """
 import gc, linecache, os, sys
-state = sys.modules["stepwell_kernel.snapshots.interpreter_state"]
+state = sys.modules["stepwell_kernel.snapshots.session_state.interpreter_state"]
 print(sorted(set(sys.modules) - state.imported()))
 print("REHEARSED" in os.environ, "rehearsed" in globals(), "<cell 0>" in linecache.cache, end=" ")
 import pandas

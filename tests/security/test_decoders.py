@@ -28,12 +28,12 @@ from sandboxes.host.descriptors import Pipe
 from sandboxes.host.reading import UnreadableError, read_json
 from sandboxes.host.running_cell import MAX_FRAMES, RunningCell
 from sandboxes.inside.kernel import frames, values
-from sandboxes.inside.kernel.snapshots import manifest
-from sandboxes.inside.kernel.snapshots.blobs import Blobs, MissingBlobError, Spool
-from sandboxes.inside.kernel.snapshots.earlier import EarlierSnapshot, StepError
-from sandboxes.inside.kernel.snapshots.interpreter_state import StartState
+from sandboxes.inside.kernel.snapshots.earlier_snapshot import EarlierSnapshot, StepError
 from sandboxes.inside.kernel.snapshots.load import SnapshotReader
 from sandboxes.inside.kernel.snapshots.save import SnapshotWriter
+from sandboxes.inside.kernel.snapshots.session_state.interpreter_state import StartState
+from sandboxes.inside.kernel.snapshots.storing import manifest
+from sandboxes.inside.kernel.snapshots.storing.blobs import Blobs, MissingBlobError, Spool
 from sandboxes.local.kernel_connection import KernelConnection
 from stepwell.snapshot_manifest import SnapshotManifest, _described, variable_hashes
 from storage.blobs import Blobs as Store

@@ -17,7 +17,7 @@ import pytest
 from PIL import ImagePalette
 
 from sandboxes.inside.kernel.proving.deep_walk import DeepWalk, held
-from sandboxes.inside.kernel.snapshots.singletons import CurrentSession
+from sandboxes.inside.kernel.snapshots.current_session import CurrentSession
 
 SPACE = globals()
 

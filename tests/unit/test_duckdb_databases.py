@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from sandboxes.inside.kernel.snapshots.duckdb_databases import Seen, counts
+from sandboxes.inside.kernel.snapshots.duckdb.databases import Seen, counts
 
 
 def test_this_version_of_duckdb_can_be_relied_on() -> None:

@@ -6,8 +6,8 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 
-from sandboxes.inside.kernel.snapshots.copied import CopiedBuffers, _end_after
 from sandboxes.inside.kernel.snapshots.save import SnapshotWriter
+from sandboxes.inside.kernel.snapshots.storing.copied_buffers import CopiedBuffers, _end_after
 from sandboxes.inside.kernel.standby import WAKE, Copy, ForkedStandby
 
 

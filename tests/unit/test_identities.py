@@ -2,8 +2,8 @@
 
 import pytest
 
-from sandboxes.inside.kernel.snapshots.identities import are_asked_for
-from sandboxes.inside.kernel.snapshots.instances import use_dictionaries
+from sandboxes.inside.kernel.snapshots.objects.id_numbers import are_asked_for
+from sandboxes.inside.kernel.snapshots.objects.instances import use_dictionaries
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from sandboxes.inside.kernel.snapshots.modules import ImportedModules
+from sandboxes.inside.kernel.snapshots.modules.imported_modules import ImportedModules
 
 NAME = "stepwells_own_test"
 

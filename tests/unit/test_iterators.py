@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sandboxes.inside.kernel.snapshots import iterators
+from sandboxes.inside.kernel.snapshots.objects import iterators
 
 pytestmark = pytest.mark.skipif(not iterators.needed(), reason="this Python's pickle takes them apart itself")
 tools: Any = itertools

@@ -12,7 +12,7 @@ import pytest
 
 from nodes.restoration.manifests import MAX_NEW, NotRestoredError, blobs_of, light_blobs_of, manifest_of
 from nodes.restoration.snapshots import SnapshotStore
-from sandboxes.inside.kernel.snapshots import manifest
+from sandboxes.inside.kernel.snapshots.storing import manifest
 from stepwell.snapshot_manifest import read_manifest
 from storage.blobs import Blobs
 from tests.unit.test_keeping import LyingSandbox

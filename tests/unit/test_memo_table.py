@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from sandboxes.inside.kernel.snapshots import memo_table
+from sandboxes.inside.kernel.snapshots.current_session import CurrentSession
 from sandboxes.inside.kernel.snapshots.memo_table import MemoTable
 from sandboxes.inside.kernel.snapshots.pickling import Stream
 from sandboxes.inside.kernel.snapshots.reducers import Reducers
-from sandboxes.inside.kernel.snapshots.singletons import CurrentSession
 
 
 def pickler_of(some: list[Any]) -> Any:

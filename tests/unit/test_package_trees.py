@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.inside.kernel.snapshots.blobs import Blobs, MissingBlobError, Spool
-from sandboxes.inside.kernel.snapshots.files import FileTable
+from sandboxes.inside.kernel.snapshots.files.file_table import FileTable
+from sandboxes.inside.kernel.snapshots.storing.blobs import Blobs, MissingBlobError, Spool
 
 SITE = ".packages/lib/python3.11/site-packages"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from nodes.restoration.manifests import NotRestoredError
-from sandboxes.inside.kernel.snapshots.blobs import Blobs, Spool
-from sandboxes.inside.kernel.snapshots.manifest import (
+from sandboxes.inside.kernel.snapshots.storing.blobs import Blobs, Spool
+from sandboxes.inside.kernel.snapshots.storing.manifest import (
     IN_MANIFEST,
     LEAST,
     MAX_PACKS,

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sandboxes.inside.kernel.snapshots import buffers
-from sandboxes.inside.kernel.snapshots.blobs import Blobs, MissingBlobError, Spool, hash_of
-from sandboxes.inside.kernel.snapshots.block_digests import BLOCK
-from sandboxes.inside.kernel.snapshots.buffers import BufferWriter, FillingBuffer, blobs_of, packs_of, patch
-from sandboxes.inside.kernel.snapshots.change_detection import BufferDigests, MappedBlobs, change_detector
-from sandboxes.inside.kernel.snapshots.manifest import MAX_PACKS, Packs
+from sandboxes.inside.kernel.snapshots.storing import buffers
+from sandboxes.inside.kernel.snapshots.storing.blobs import Blobs, MissingBlobError, Spool, hash_of
+from sandboxes.inside.kernel.snapshots.storing.block_digests import BLOCK
+from sandboxes.inside.kernel.snapshots.storing.buffers import BufferWriter, FillingBuffer, blobs_of, packs_of, patch
+from sandboxes.inside.kernel.snapshots.storing.change_detection import BufferDigests, MappedBlobs, change_detector
+from sandboxes.inside.kernel.snapshots.storing.manifest import MAX_PACKS, Packs
 
 PLACE = ("df", 0)
 SIZE = 3 << 20

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sandboxes.inside.kernel.snapshots import set_order
+from sandboxes.inside.kernel.snapshots.objects import set_order
 
 
 class Counted:

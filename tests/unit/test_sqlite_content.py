@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sandboxes.inside.kernel.snapshots.sqlite_content import content_of
+from sandboxes.inside.kernel.snapshots.sqlite.internals import content_of
 
 
 def _read(connection: sqlite3.Connection) -> Callable[[], bytearray]:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sandboxes.inside.kernel.snapshots.blobs import hash_of
-from sandboxes.inside.kernel.snapshots.block_digests import BLOCK, check_of, digests_of
-from sandboxes.inside.kernel.snapshots.change_detection import (
+from sandboxes.inside.kernel.snapshots.storing.blobs import hash_of
+from sandboxes.inside.kernel.snapshots.storing.block_digests import BLOCK, check_of, digests_of
+from sandboxes.inside.kernel.snapshots.storing.change_detection import (
     UNKNOWN,
     BufferDigests,
     Change,

@@ -25,12 +25,12 @@ import numpy as np
 import pytest
 import xxhash
 
-from sandboxes.inside.kernel.snapshots import object_memory
-from sandboxes.inside.kernel.snapshots.block_digests import Digest
+from sandboxes.inside.kernel.snapshots.current_session import CurrentSession
 from sandboxes.inside.kernel.snapshots.pickling import Stream
 from sandboxes.inside.kernel.snapshots.reducers import Reducers
-from sandboxes.inside.kernel.snapshots.singletons import CurrentSession
-from sandboxes.inside.kernel.snapshots.unchanged_objects import BATCH, UnchangedObjects, _is_all_of, is_quiet
+from sandboxes.inside.kernel.snapshots.storing import object_memory
+from sandboxes.inside.kernel.snapshots.storing.block_digests import Digest
+from sandboxes.inside.kernel.snapshots.storing.unchanged_objects import BATCH, UnchangedObjects, _is_all_of, is_quiet
 from sandboxes.inside.kernel.snapshots.units import Partition, Unit
 from sandboxes.inside.kernel.standby import threads
 

@@ -13,8 +13,8 @@ import pytest
 
 from sandboxes.inside.kernel.own_library import KERNEL
 from sandboxes.inside.kernel.snapshots import pickling, reducers, units
-from sandboxes.inside.kernel.snapshots.singletons import CurrentSession
-from sandboxes.inside.kernel.snapshots.unchanged_objects import UnchangedObjects
+from sandboxes.inside.kernel.snapshots.current_session import CurrentSession
+from sandboxes.inside.kernel.snapshots.storing.unchanged_objects import UnchangedObjects
 from sandboxes.inside.kernel.snapshots.units import Partition
 
 NAMED: list[Any] = ["text", 7, len, dict, random.Random, textwrap.dedent, (1, "two"), range(3), None, True]

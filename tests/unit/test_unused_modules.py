@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from sandboxes.inside.kernel.snapshots.modules import PRELOADED, unused
+from sandboxes.inside.kernel.snapshots.modules.imported_modules import PRELOADED, unused
 
 HAD = ["numpy", "pandas", "matplotlib", "matplotlib.pyplot"]
 

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 import xxhash
 
-from sandboxes.inside.kernel.snapshots.block_digests import BLOCK, BlockDigests, address_of
-from sandboxes.inside.kernel.snapshots.written_pages import PAGE, WrittenPages
+from sandboxes.inside.kernel.snapshots.storing.block_digests import BLOCK, BlockDigests, address_of
+from sandboxes.inside.kernel.snapshots.storing.written_pages import PAGE, WrittenPages
 
 SIZE = 2 << 20
 MIDDLE = SIZE // 2 + 100
@@ -371,7 +371,7 @@ def test_what_is_written_all_the_time_is_not_tracked(both: Both) -> None:
 
 @pytest.mark.parametrize("without", ["system call", "page map", "features"])
 def test_a_system_that_cannot_do_it_reads_everything(without: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sandboxes.inside.kernel.snapshots import written_pages
+    from sandboxes.inside.kernel.snapshots.storing import written_pages
 
     if without == "system call":
         monkeypatch.setattr(written_pages, "USERFAULTFD", {})

@@ -196,7 +196,7 @@ def _hash(kind: str, *parts: bytes) -> bytes:
 
 def _iterator(value: Any, kind: type) -> Any:
     """An iterator of `itertools`, taken apart: by pickle until Python 3.14, and then as for snapshots."""
-    from .snapshots import iterators
+    from .snapshots.objects import iterators
 
     if not iterators.needed() or kind not in iterators.LAYOUTS:
         return value.__reduce_ex__(4)

@@ -19,7 +19,7 @@ from .output import Displays, Streams
 from .own_library import own_library
 from .shared_state import SharedState
 from .side_effects import SideEffectMonitor
-from .snapshots.interpreter_state import StartState
+from .snapshots.session_state.interpreter_state import StartState
 from .standby import IDLE_SECONDS, ForkedStandby
 from .summaries import clean, cut
 from .tracebacks import Tracebacks

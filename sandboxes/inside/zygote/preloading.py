@@ -49,7 +49,7 @@ def _whole() -> Iterator[int]:
 
 KERNEL = (
     "session", "calls", "standby", "snapshots.engine", "snapshots.save", "snapshots.load",
-    "snapshots.returning", "proving.prover", "start", "parent_death",
+    "snapshots.files.files_of_step", "proving.prover", "start", "parent_death",
     "warm_up",
 )  # fmt: skip
 
@@ -60,7 +60,7 @@ def preload(names: list[str]) -> None:
     A package that is missing or broken is left to the cell that asks for it.
     """
     gc.disable()  # nothing that is imported is garbage
-    loaded = importlib.import_module("stepwell_kernel.snapshots.interpreter_state").PRELOADED
+    loaded = importlib.import_module("stepwell_kernel.snapshots.session_state.interpreter_state").PRELOADED
     for name in names:
         with suppress(Exception):
             importlib.import_module(name)
@@ -105,7 +105,7 @@ def _matplotlib() -> None:
 
 def _names() -> None:
     packages = importlib.import_module("stepwell_kernel.packages")
-    state = importlib.import_module("stepwell_kernel.snapshots.interpreter_state")
+    state = importlib.import_module("stepwell_kernel.snapshots.session_state.interpreter_state")
     packages.loaded()
     state.imported()
 

@@ -130,6 +130,64 @@ SESSIONS = {
         """,
         named="elsewhere total_changes",
     ),
+    "a heartbeat in a thread, beside what it does not use": session(
+        """
+        import duckdb, sqlite3, threading
+        stop = threading.Event(); beats = []
+        def beat():
+            while not stop.wait(0.01): beats.append(1)
+        thread = threading.Thread(target=beat, daemon=True); thread.start()
+        con = sqlite3.connect("a.db", check_same_thread=False); con.execute("create table t (a)"); con.execute("insert into t values (1)"); con.commit()
+        duck = duckdb.connect(); duck.execute("create table t as select 2 as a")
+        open("d.txt", "w").write("0\\n1\\n2\\n"); lines = open("d.txt"); first = next(lines)
+        """,
+        """
+        con.execute("select * from t").fetchall(), duck.execute("select * from t").fetchall(), next(lines), lines.readline()
+        """,
+        named="thread beat beats stop",
+    ),
+    "duckdb: names of views and functions that are columns elsewhere": session(
+        """
+        import duckdb, pandas as pd
+        df = pd.DataFrame({"a": [1, 2]}); con = duckdb.connect(); con.execute("create table t as select 1 as a, 5 as amount")
+        con.register("frame", df); con.execute("create view sales as select a from frame"); con.execute("create view totals as select a, sum(amount) as sales from t group by a")
+        con.create_function("clean", lambda x: x, ["BIGINT"], "BIGINT"); con.execute("create view flags as select a > 0 as clean from t"); con.execute("create macro twice(clean) as clean * 2")
+        """,
+        """
+        con.execute("select * from totals").fetchall(), con.execute("select * from flags").fetchall(), con.execute("select twice(4)").fetchall()
+        con.execute("select * from sales").fetchall()
+        """,
+        named="frame sales clean",
+    ),
+    "sqlite: a long query that is fetched in batches": session(
+        """
+        import sqlite3
+        con = sqlite3.connect("a.db"); con.execute("create table t (a)"); con.executemany("insert into t values (?)", [(n,) for n in range(20_000)]); con.commit()
+        cur = con.execute("select a from t"); first = cur.fetchmany(100)
+        # %%
+        more = cur.fetchmany(19_890)
+        """,
+        """
+        len(first), len(more), cur.fetchone(), len(cur.fetchall())
+        """,
+    ),
+    "containers that read themselves in their own way": session(
+        """
+        class Ring(list):
+            def __iter__(self):
+                while True: yield from list.__iter__(self)
+        class Pages(dict):
+            def items(self): self["more"] = len(self); return dict.items(self)
+        class Frozen(frozenset):
+            def __iter__(self): return iter(sorted(frozenset.__iter__(self), reverse=True))
+        ring = Ring([1, 2]); ring.tag = "x"; pages = Pages(a=1); frozen = Frozen({3, 1, 2}); frozen.tag = ring; keys = {frozen: "found"}
+        """,
+        """
+        list.copy(ring), ring.tag, ring[1], next(iter(ring)), type(ring) is Ring
+        len(pages), list(pages.items()), len(pages)
+        list(frozen), frozen.tag is ring, keys[frozen], type(frozen) is Frozen, frozen == {1, 2, 3}
+        """,
+    ),
     "text in a loop that is read on": session(
         """
         import csv

@@ -280,7 +280,7 @@ SESSIONS = {
         again({"b": 1, "a": {2}}), again.func is orjson.dumps
         list(late)
         half.newlines, half.readline(), half.newlines
-        mixed.newlines, mixed.readline(), mixed.tell()
+        mixed.newlines, mixed.readline()
         fresh.newlines, fresh.readline(), fresh.newlines
         wide.newlines, wide.readline()
         base[1] = -3 ;; int(np.frombuffer(part, "int64")[0]), part.parent.size, part.slice(1, 2).parent.size, part.is_mutable, whole.is_mutable, whole.parent

@@ -26,7 +26,9 @@ from types import (
 from typing import Any
 
 from ..fingerprints import Walk, _content, _hash, _is, _made_by_python, _name
-from ..snapshots import classes, identities, singletons
+from ..snapshots import singletons
+from ..snapshots.current_session import CurrentSession
+from ..snapshots.objects import classes, id_numbers
 from . import library_objects
 
 CONTAINERS = (list, dict, set, bytearray)
@@ -99,7 +101,7 @@ class DeepWalk(Walk):
         if kind is float and math.isnan(value):
             numpy: Any = sys.modules.get("numpy")
             return _hash("NaN", bytes(value is known for known in (vars(math)["nan"], getattr(numpy, "nan", None))))
-        if kind is int and singletons.CurrentSession.asks_for_identities and identities.may_be_one(value):
+        if kind is int and CurrentSession.asks_for_identities and id_numbers.may_be_one(value):
             return _hash("identity")  # it may be that of an object, which has another one after a restore
         if kind not in PLAIN and not self._unordered and not self._inside and self._is_shared(value, kind):
             self._note(value)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from pickle import PicklingError
 from typing import Any
 
-from ..snapshots.opened import newline_of, path_of, position_of
-from ..snapshots.parts import COMPILED
-from ..snapshots.singletons import portable_path
+from ..snapshots.current_session import portable_path
+from ..snapshots.data.library_parts import COMPILED
+from ..snapshots.files.open_files import newline_of, path_of, position_of
 
 Digest = Callable[[Any], bytes]
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")

@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import Any
 
 from ..side_effects import Scan
-from ..snapshots.interpreter_state import StartState
 from ..snapshots.save import EXCLUDED_NAMES
+from ..snapshots.session_state.interpreter_state import StartState
 from ..standby import threads
 from . import differences, frozen_copy
 from .deep_walk import attributes, is_users

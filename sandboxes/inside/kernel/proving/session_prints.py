@@ -13,11 +13,13 @@ from typing import Any
 
 from ..own_library import own_library
 from ..side_effects import Scan
-from ..snapshots import interpreter_state, modules, outside
-from ..snapshots.hooks import TIMERS
-from ..snapshots.memory import without_collections
-from ..snapshots.opened import descriptors_of
+from ..snapshots.files import outside_files
+from ..snapshots.files.locks import descriptors_of
+from ..snapshots.modules import imported_modules
 from ..snapshots.save import LAST_RESULT, user_variables
+from ..snapshots.session_state import interpreter_state
+from ..snapshots.session_state.hooks import TIMERS
+from ..snapshots.storing.loaded_memory import without_collections
 from .deep_walk import DeepWalk, held
 from .differences import NOT_COMPARED
 from .library_objects import logger, value_name
@@ -68,8 +70,8 @@ class SessionPrints:
 
     def _values(self) -> list[tuple[str, Any]]:
         values = [(name, value) for name, value in user_variables(self._main, self._own).items() if name != LAST_RESULT]
-        names = modules.imported(self._start.modules)
-        for module_name, module in modules.workspace_modules(self._root, names).items():
+        names = imported_modules.imported(self._start.modules)
+        for module_name, module in imported_modules.workspace_modules(self._root, names).items():
             values += [
                 (f"{module_name}.{name}", value)
                 for name, value in list(vars(module).items())
@@ -146,8 +148,8 @@ def _stable(name: str, value: Any, space: dict[str, Any]) -> str:
 
 def _listed(folder: str, before: frozenset[str], environment: dict[str, str]) -> list[str]:
     """The files in a folder outside of the workspace that are the session's own."""
-    caches = frozenset(environment.get(variable, "") for variable in outside.CACHES)
-    walked = outside.OutsideTable(folder, before, caches).walk()
+    caches = frozenset(environment.get(variable, "") for variable in outside_files.CACHES)
+    walked = outside_files.OutsideTable(folder, before, caches).walk()
     return [path for path, status in islice(walked, MAX_FILES) if not stat.S_ISDIR(status.st_mode)]
 
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ..snapshots import manifest
-from ..snapshots.blobs import Blobs, MissingBlobError, hash_of
-from ..snapshots.buffers import blobs_of
 from ..snapshots.pickling import load
+from ..snapshots.storing import manifest
+from ..snapshots.storing.blobs import Blobs, MissingBlobError, hash_of
+from ..snapshots.storing.buffers import blobs_of
 from .cell_code import OPAQUE, OPAQUE_ATTRIBUTES, NameUse
 
 

@@ -18,14 +18,17 @@ from typing import Any
 
 from ..cells import Cells
 from ..own_library import own_library
-from ..snapshots import interpreter_state, manifest, module_state
-from ..snapshots.blobs import Blobs, MissingBlobError, hash_of
+from ..snapshots.current_session import CurrentSession
 from ..snapshots.load import RawUnit, SnapshotReader
+from ..snapshots.modules import module_state
 from ..snapshots.pickling import Stream, load
+from ..snapshots.private_cloudpickle import cloudpickle, nameless_classes
 from ..snapshots.reducers import Reducers
 from ..snapshots.save import EXCLUDED_NAMES, MODULE_PREFIX, SETTING_PREFIX, SnapshotWriter, module_key, type_name
-from ..snapshots.singletons import SINGLETONS, CurrentSession
-from ..snapshots.vendored import cloudpickle, nameless_classes
+from ..snapshots.session_state import interpreter_state
+from ..snapshots.singletons import SINGLETONS
+from ..snapshots.storing import manifest
+from ..snapshots.storing.blobs import Blobs, MissingBlobError, hash_of
 
 MOST = 5_000_000
 """Objects that are looked at."""

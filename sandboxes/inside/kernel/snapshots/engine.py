@@ -8,16 +8,16 @@ from typing import Any
 
 from ..cells import Cells
 from ..own_library import own_library
-from . import manifest
-from .blobs import Blobs, MissingBlobError, Spool
-from .copied import Connect, CopiedBuffers, no_copies
-from .earlier import EarlierSnapshot, StepError, Supply
-from .interpreter_state import StartState
+from .current_session import begin
+from .earlier_snapshot import EarlierSnapshot, StepError, Supply
 from .load import SnapshotReader
+from .private_cloudpickle import CloudpickleLocation
+from .private_cloudpickle import cloudpickle as cloudpickle_of_ours
 from .save import SnapshotWriter
-from .singletons import begin
-from .vendored import CloudpickleLocation
-from .vendored import cloudpickle as cloudpickle_of_ours
+from .session_state.interpreter_state import StartState
+from .storing import manifest
+from .storing.blobs import Blobs, MissingBlobError, Spool
+from .storing.copied_buffers import Connect, CopiedBuffers, no_copies
 
 Run = Callable[[str, int], str]
 """Run a cell, given its code and number, and say what it raised; empty when it ended well."""
@@ -72,7 +72,7 @@ class Engine:
     def restore_files(self, id: str) -> dict[str, Any]:
         """Make the files as a snapshot has them; see `returning.restore_files`. Variables are left alone."""
         with own_library().importing():
-            from .returning import restore_files
+            from .files.files_of_step import restore_files
 
         with own_library().as_it_was():
             return restore_files(self._taking, self._blobs, id)
@@ -101,7 +101,7 @@ class Engine:
         self._copied.give(request, connection)
 
     def plan_rebuild(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Say which of the cells in `asked` have to run for lost variables; see `needed.plan`."""
+        """Say which of the cells in `asked` have to run for lost variables; see `rebuilding.dependencies`."""
         with own_library().importing():
             from ..rebuilding.dependencies import plan, read_steps
 

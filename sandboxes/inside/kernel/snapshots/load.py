@@ -12,25 +12,16 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from ..own_library import own_library
-from . import (
-    cell_sources,
-    identities,
-    imported_objects,
-    interpreter_state,
-    manifest,
-    memory,
-    module_sources,
-    module_state,
-    modules,
-    open_numbers,
-)
-from .blobs import THREADS, Blobs, MissingBlobError
-from .buffers import FillingBuffer, blobs_of, patch
-from .classes import order_subclasses
-from .hooks import TRACERS
+from . import cell_sources
+from .current_session import CurrentSession
+from .files import descriptor_numbers
+from .files.files_of_step import is_so
+from .library_state import imported_objects
+from .modules import imported_modules, module_sources, module_state
+from .objects import id_numbers
+from .objects.classes import order_subclasses
 from .partial_loading import load_foreign, load_partially
 from .pickling import load
-from .returning import is_so
 from .save import (
     LAST_RESULT,
     MODULE_PREFIX,
@@ -42,7 +33,11 @@ from .save import (
     module_key,
     shown_name,
 )
-from .singletons import CurrentSession
+from .session_state import interpreter_state
+from .session_state.hooks import TRACERS
+from .storing import loaded_memory, manifest
+from .storing.blobs import THREADS, Blobs, MissingBlobError
+from .storing.buffers import FillingBuffer, blobs_of, patch
 from .units import reason_of
 
 OF_PRELOADED = [[name] for name in UNITS_OF_PRELOADED]
@@ -125,7 +120,7 @@ class SnapshotReader:
             for unit in content["variables"]["units"]:
                 stream = manifest.read(unit["stream"], named, self._blobs, cache)
                 self._taking.packs.learn(stream, unit["stream"], named)
-                buffers = [memory.fresh(buffer["size"]) for buffer in unit["buffers"]]
+                buffers = [loaded_memory.fresh(buffer["size"]) for buffer in unit["buffers"]]
                 for number, (target, buffer) in enumerate(zip(buffers, unit["buffers"], strict=True)):
                     filling[unit["names"][0], number] = FillingBuffer(pool, self._blobs, memoryview(target), buffer)
                     known.update(blobs_of(buffer))
@@ -155,14 +150,14 @@ class SnapshotReader:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             interpreter_state.restore_early_state(early)
-            taken = open_numbers.restore(early.get("numbers", []))
+            taken = descriptor_numbers.restore(early.get("numbers", []))
             self._taking.restore_functions(early.get("functions", []))
             imported = json.loads(self._extra["imported"])
             streams = [part.stream for part in parts if part.names not in OF_PRELOADED]
-            unused = modules.unused(imported, content["modules"].values(), streams)
-            with memory.without_collections(), module_sources.earlier(early.get("sources", {})):
-                failed = modules.import_again([name for name in imported if name not in unused])
-            modules.name_again(early.get("names", {}))
+            unused = imported_modules.unused(imported, content["modules"].values(), streams)
+            with loaded_memory.without_collections(), module_sources.earlier(early.get("sources", {})):
+                failed = imported_modules.import_again([name for name in imported if name not in unused])
+            imported_modules.name_again(early.get("names", {}))
             self._undo_writing(content["files"], imported)
             kept: dict[str, Any] = {}
             foreign = [part for part in parts if part.has_code and content["cache_tag"] != manifest.cache_tag()]
@@ -174,11 +169,10 @@ class SnapshotReader:
             found |= kept
             found |= self._load_all(parts)
             found |= self._define_again(foreign, content["cache_tag"], early["futures"], found)
-        modules.take_out(early.get("taken out", ()))
+        imported_modules.take_out(early.get("taken out", ()))
         for name in module_sources.unusable(early.get("sources", {})):
             self._lost.append({"name": name, "type": "module", "reason": STALE.format(name), "cell": 0})
-        for name, (what, why) in CurrentSession.not_made.items():
-            self._lost.append({"name": name, "type": what, "reason": why, "cell": 0})
+        self._lost += [_lost_part(name, *known) for name, known in CurrentSession.not_made.items()]
         self._lost += [_lost_number(name, why) for name, why in taken.items() if found.pop(name, None) is not None]
         self._remember_cells()
         self._set_modules(found)
@@ -186,7 +180,9 @@ class SnapshotReader:
             name.removeprefix(SETTING_PREFIX): value for name, value in found.items() if name.startswith(SETTING_PREFIX)
         }
         used = interpreter_state.libraries_of(settings) | sys.modules.keys()
-        modules.import_again([name for name in imported if name in unused and modules.root(name) in used])
+        imported_modules.import_again(
+            [name for name in imported if name in unused and imported_modules.root(name) in used]
+        )
         tracers = {name: settings.pop(name) for name in TRACERS if name in settings}
         self._restore_settings(settings)
         order = [name for name in content["variables"]["order"] if name in found]
@@ -217,12 +213,12 @@ class SnapshotReader:
     def _remember_cells(self) -> None:
         """Let tracebacks show the code of the cells, and know what it asks for."""
         for name, source in cell_sources.read(self._extra).items():
-            CurrentSession.asks_for_identities |= identities.are_asked_for(source)
+            CurrentSession.asks_for_identities |= id_numbers.are_asked_for(source)
             linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
 
     def _undo_writing(self, files: dict[str, Any], imported: list[str]) -> None:
         """Make the workspace as it was once more, where modules of it have changed files when they were imported."""
-        own = modules.workspace_modules(self._taking.files.root, imported)
+        own = imported_modules.workspace_modules(self._taking.files.root, imported)
         if not own:
             return
         for value in (value for module in own.values() for value in list(vars(module).values())):
@@ -359,7 +355,7 @@ def _differences(content: dict[str, Any], unused: set[str]) -> list[str]:
     import platform
 
     found = []
-    left = {modules.root(name) for name in unused} - sys.modules.keys()
+    left = {imported_modules.root(name) for name in unused} - sys.modules.keys()
     if content["python"] != platform.python_version():
         found.append(f"Python {content['python']} -> {platform.python_version()}")
     for name, before in content["packages"].items():
@@ -374,6 +370,10 @@ def _differences(content: dict[str, Any], unused: set[str]) -> list[str]:
 def _answer(**content: Any) -> dict[str, Any]:
     empty: dict[str, Any] = {"restored": [], "lost": [], "versions": [], "problem": "", "futures": 0}
     return {**empty, **content}
+
+
+def _lost_part(name: str, kind: str, why: str) -> Lost:
+    return {"name": name, "type": kind, "reason": why, "cell": 0}
 
 
 def _lost_number(name: str, why: str) -> Lost:

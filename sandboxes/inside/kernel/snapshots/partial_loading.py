@@ -13,13 +13,13 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, ClassVar
 
 from . import singletons
-from .classes import is_users
-from .identity import LoadedNans
-from .module_names import find_moved
-from .namespaces import is_made
-from .singletons import CurrentSession
+from .current_session import CurrentSession
+from .modules.module_names import find_moved
+from .modules.namespaces import is_made
+from .objects.classes import is_users
+from .objects.nans_and_sentinels import LoadedNans
+from .private_cloudpickle import cloudpickle
 from .units import reason_of
-from .vendored import cloudpickle
 
 MOST = 5_000_000
 """Objects that are looked at for one variable; a larger one is given up."""

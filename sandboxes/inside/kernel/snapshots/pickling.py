@@ -12,22 +12,19 @@ from types import (
 )
 from typing import Any
 
-from . import (
-    identities,
-    imported_objects,
-    namespaces,
-    set_order,
-    singletons,
-)
-from .functions import intern_keys
-from .generated_functions import Copy
-from .identity import WRITTEN, LoadedNans, WrittenNans
-from .manifest import Place
+from . import singletons
+from .current_session import CurrentSession
+from .library_state import imported_objects
 from .memo_table import MemoTable
-from .module_names import find_moved
+from .modules import namespaces
+from .modules.module_names import find_moved
+from .objects import id_numbers, set_order
+from .objects.functions import intern_keys
+from .objects.generated_functions import Copy
+from .objects.nans_and_sentinels import WRITTEN, LoadedNans, WrittenNans
+from .private_cloudpickle import cloudpickle
 from .reducers import Reducers, reduce_named
-from .singletons import CurrentSession
-from .vendored import cloudpickle
+from .storing.manifest import Place
 
 LARGE = 16 << 10
 """Bytes from which on a buffer leaves the stream."""
@@ -70,7 +67,7 @@ class Stream:
         self._met: int | None = None
         self._copied: dict[int, tuple[int, Any]] | None = None
         asks = CurrentSession.asks_for_identities
-        numbers = {name: value for name, value in items if asks and identities.may_be_one(value)}
+        numbers = {name: value for name, value in items if asks and id_numbers.may_be_one(value)}
         if CurrentSession.asks_for_attributes:
             items = [(name, namespaces.as_variables(value, lambda: reducers.made_modules)) for name, value in items]
         for item in items:
@@ -79,7 +76,7 @@ class Stream:
         self.identities: set[int] = set()
         known = self._pickler.memo.copy() if numbers else {}
         for name, number in numbers.items():
-            self._pickler.dump((name, identities.Identity(known[number][1]) if number in known else number))
+            self._pickler.dump((name, id_numbers.Identity(known[number][1]) if number in known else number))
             self.identities |= {number} - known.keys()
         self._fill_copies()
         if self.file.tell() <= imported_objects.MOST_BYTES and (places := imported_objects.places_of(items)):
@@ -88,11 +85,11 @@ class Stream:
             self._met = len(self.table())
             self._pickler.dump(_Arrangement(set_order.arrange, (wanted,)))
         if asks:
-            numbered, others = identities.recipes(self._all_met())
+            numbered, others = id_numbers.recipes(self._all_met())
             self.identities |= others
             if numbered:
                 self._met = len(self.table()) if self._met is None else self._met
-                self._pickler.dump(_Arrangement(identities.renumber, (numbered,)))
+                self._pickler.dump(_Arrangement(id_numbers.renumber, (numbered,)))
 
     def _fill_copies(self) -> None:
         """What copies of all variables have of these, which may lead to others."""

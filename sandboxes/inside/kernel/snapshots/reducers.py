@@ -33,48 +33,37 @@ from typing import Any, ClassVar
 
 from ..calls import reduce_stub
 from ..dict_contents import KnownEntries
-from . import (
-    arrays,
+from . import singletons
+from .current_session import CurrentSession
+from .data import arrays, figures, library_parts, pictures, shared_memory, tables, wrapt_proxies, xml_trees
+from .duckdb import connections as duckdb_connections
+from .duckdb import databases as duckdb_databases
+from .files import compressed_files, open_files
+from .library_state import data_registers, library_patches, service_registers
+from .modules import module_names, namespaces
+from .objects import (
     attributes,
     caches,
-    compressed_files,
-    connections,
     containers,
     contexts,
+    ctypes_data,
     descriptors,
-    drawing,
-    duckdb_connections,
-    duckdb_databases,
-    errors,
-    foreign,
+    dict_views,
+    exceptions,
     functions,
     generated_functions,
     generators,
     instances,
     iterators,
-    library_patches,
-    library_registers,
-    module_names,
-    namespaces,
-    opened,
-    parts,
-    pictures,
-    references,
-    refusing,
-    service_registers,
-    shared_memory,
-    singletons,
-    sqlite_cursors,
-    tables,
-    views,
-    wrapt_proxies,
-    xml_trees,
+    unpicklable,
+    weak_references,
 )
-from .classes import is_users, member_reducer
-from .functions import home_of, reduce_function
-from .identity import can_be_bare, known_nans, reduce_proxy, sentinel_reducer
-from .singletons import CurrentSession
-from .vendored import cloudpickle
+from .objects.classes import is_users, member_reducer
+from .objects.functions import home_of, reduce_function
+from .objects.nans_and_sentinels import can_be_bare, known_nans, reduce_proxy, sentinel_reducer
+from .private_cloudpickle import cloudpickle
+from .sqlite import connections
+from .sqlite import cursors as sqlite_cursors
 
 Reduce = Callable[[Any, Any], Any]
 OF_SINGLETONS = (type(None), type(...), type(NotImplemented))
@@ -86,7 +75,7 @@ BUILT_IN: dict[type, Reduce] = {
     duckdb_databases.Database: duckdb_connections.reduce_database,
     BuiltinFunctionType: library_patches.reduce_builtin,
     MethodType: library_patches.reduce_method,
-    library_registers.Unkept: library_registers.reduce_unkept,
+    data_registers.Unkept: data_registers.reduce_unkept,
     CellType: functions.reduce_cell,
     type(functools.lru_cache(lambda: None)): caches.reduce_cached,
     caches.Results: caches.reduce_results,
@@ -94,31 +83,31 @@ BUILT_IN: dict[type, Reduce] = {
     typing.NewType: functions.reduce_new_type,
     typing.ParamSpec: functions.reduce_parameters,
     typing.TypeVarTuple: functions.reduce_parameters,
-    random.SystemRandom: refusing.reduce_system_random,
-    type(datetime.date(1, 1, 1).isocalendar()): refusing.reduce_iso,
-    type(threading.Lock()): refusing.reduce_lock,
-    type(threading.RLock()): refusing.reduce_rlock,
-    re.Match: refusing.reduce_match,
-    re.Pattern: refusing.reduce_pattern,
-    memoryview: refusing.reduce_memoryview,
-    struct.Struct: refusing.reduce_struct,
-    refusing.CSV_WRITER: refusing.reduce_csv_writer,
-    refusing.CSV_READER: refusing.reduce_csv_reader,
-    **dict.fromkeys(map(type, (sys.version_info, sys.flags, sys.float_info)), refusing.reduce_of_sys),
-    **{type(getattr(kind(), which)()): views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
-    **dict.fromkeys(views.ITERATORS, views.reduce_iterator),
+    random.SystemRandom: unpicklable.reduce_system_random,
+    type(datetime.date(1, 1, 1).isocalendar()): unpicklable.reduce_iso,
+    type(threading.Lock()): unpicklable.reduce_lock,
+    type(threading.RLock()): unpicklable.reduce_rlock,
+    re.Match: unpicklable.reduce_match,
+    re.Pattern: unpicklable.reduce_pattern,
+    memoryview: unpicklable.reduce_memoryview,
+    struct.Struct: unpicklable.reduce_struct,
+    unpicklable.CSV_WRITER: unpicklable.reduce_csv_writer,
+    unpicklable.CSV_READER: unpicklable.reduce_csv_reader,
+    **dict.fromkeys(map(type, (sys.version_info, sys.flags, sys.float_info)), unpicklable.reduce_of_sys),
+    **{type(getattr(kind(), which)()): dict_views.reduce_view for kind in (dict, OrderedDict) for which in VIEWS},
+    **dict.fromkeys(dict_views.ITERATORS, dict_views.reduce_iterator),
     **dict.fromkeys((range, slice), attributes.reduce_plain),
     complex: attributes.reduce_complex,
     defaultdict: containers.reduce_numbering,
-    MappingProxyType: views.reduce_proxy,
+    MappingProxyType: dict_views.reduce_proxy,
     SimpleNamespace: instances.reduce_namespace,
     GetSetDescriptorType: attributes.reduce_descriptor,
-    weakref.ReferenceType: references.reduce_reference,
-    weakref.ProxyType: views.reduce_weak_proxy,
-    weakref.CallableProxyType: views.reduce_weak_proxy,
-    weakref.WeakKeyDictionary: views.reduce_weak,
-    weakref.WeakValueDictionary: views.reduce_weak,
-    TracebackType: errors.reduce_traceback,
+    weakref.ReferenceType: weak_references.reduce_reference,
+    weakref.ProxyType: dict_views.reduce_weak_proxy,
+    weakref.CallableProxyType: dict_views.reduce_weak_proxy,
+    weakref.WeakKeyDictionary: dict_views.reduce_weak,
+    weakref.WeakValueDictionary: dict_views.reduce_weak,
+    TracebackType: exceptions.reduce_traceback,
     super: descriptors.reduce_super,
     json.scanner.make_scanner: descriptors.reduce_scanner,
     itertools.pairwise: iterators.reduce_pairwise,
@@ -127,12 +116,12 @@ BUILT_IN: dict[type, Reduce] = {
     contextvars.ContextVar: contexts.reduce_variable,
     contextvars.Context: contexts.reduce_context,
     contextvars.Token: contexts.refuse_token,
-    type(os.environ): refusing.reduce_environment,
+    type(os.environ): unpicklable.reduce_environment,
     io.TextIOWrapper: compressed_files.reduce_text,
-    io.BufferedReader: opened.reduce_file,
-    io.BufferedWriter: opened.reduce_file,
-    io.BufferedRandom: opened.reduce_file,
-    io.FileIO: opened.reduce_file,
+    io.BufferedReader: open_files.reduce_file,
+    io.BufferedWriter: open_files.reduce_file,
+    io.BufferedRandom: open_files.reduce_file,
+    io.FileIO: open_files.reduce_file,
     **(dict.fromkeys(iterators.LAYOUTS, iterators.reduce_iterator) if iterators.needed() else {}),
 }
 
@@ -140,7 +129,7 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("typing", "_GenericAlias", descriptors.reduce_alias),
     ("unittest.mock", "_Call", instances.reduce_call),
     ("unittest.mock", "_patch_dict", library_patches.reduce_patch),
-    ("_queue", "SimpleQueue", refusing.reduce_queue),
+    ("_queue", "SimpleQueue", unpicklable.reduce_queue),
     ("functools", "partial", functions.reduce_partial),
     ("numpy", "flatiter", arrays.reduce_flat),
     ("numpy", "ndarray", arrays.reduce_array),
@@ -168,14 +157,14 @@ EXACT: tuple[tuple[str, str, Reduce], ...] = (
     ("polars", "LazyFrame", tables.reduce_polars_query),
     ("polars", "Expr", tables.reduce_polars_query),
     ("polars._plr", "PySQLContext", tables.reduce_polars_context),
-    ("matplotlib.cbook", "CallbackRegistry", drawing.reduce_callbacks),
-    ("matplotlib.cbook", "Grouper", drawing.reduce_grouper),
-    ("matplotlib.backends._backend_agg", "BufferRegion", drawing.reduce_region),
-    ("codecs", "CodecInfo", parts.reduce_codec),
+    ("matplotlib.cbook", "CallbackRegistry", figures.reduce_callbacks),
+    ("matplotlib.cbook", "Grouper", figures.reduce_grouper),
+    ("matplotlib.backends._backend_agg", "BufferRegion", figures.reduce_region),
+    ("codecs", "CodecInfo", library_parts.reduce_codec),
     ("duckdb", "DuckDBPyConnection", duckdb_connections.reduce_duckdb),
     ("duckdb._relation", "DuckDBPyRelation", duckdb_connections.reduce_relation),
     ("_duckdb._sqltypes", "DuckDBPyType", duckdb_connections.reduce_type),
-    ("regex", "Match", refusing.reduce_match),
+    ("regex", "Match", unpicklable.reduce_match),
 )
 
 BASES: tuple[tuple[str, str, Reduce], ...] = (
@@ -196,68 +185,73 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("PIL.Image", "Image", pictures.reduce_picture),
     ("PIL.ImageDraw", "ImageDraw", pictures.reduce_drawing),
     ("PIL.ImageFont", "FreeTypeFont", pictures.reduce_font),
-    ("pyarrow", "ResizableBuffer", refusing.refuse("a buffer of arrow that can be resized")),
-    ("pyarrow", "MemoryPool", library_registers.reduce_pool),
+    ("pyarrow", "ResizableBuffer", unpicklable.refuse("a buffer of arrow that can be resized")),
+    ("pyarrow", "MemoryPool", data_registers.reduce_pool),
     ("werkzeug.local", "LocalProxy", reduce_proxy),
-    ("pygments.token", "_TokenType", parts.reduce_token),
+    ("pygments.token", "_TokenType", library_parts.reduce_token),
     ("prometheus_client.registry", "CollectorRegistry", service_registers.reduce_registry),
     ("scipy.spatial", "cKDTree", arrays.reduce_tree),
-    ("scipy.stats._unuran.unuran_wrapper", "Method", refusing.reduce_sampler),
+    ("scipy.stats._unuran.unuran_wrapper", "Method", unpicklable.reduce_sampler),
     ("sqlite3", "Connection", connections.reduce_sqlite),
     ("sqlite3", "Cursor", sqlite_cursors.reduce_cursor),
     ("sqlite3", "Row", connections.reduce_row),
-    ("statsmodels.tsa.statespace.representation", "Representation", parts.reduce_state_space),
-    ("statsmodels.tsa.statespace.initialization", "Initialization", parts.reduce_state_space),
-    ("lxml.objectify", "ObjectifiedElement", parts.reduce_objectified),
+    ("statsmodels.tsa.statespace.representation", "Representation", library_parts.reduce_state_space),
+    ("statsmodels.tsa.statespace.initialization", "Initialization", library_parts.reduce_state_space),
+    ("lxml.objectify", "ObjectifiedElement", library_parts.reduce_objectified),
     ("lxml.etree", "_Element", xml_trees.reduce_element),
     ("lxml.etree", "_ElementTree", xml_trees.reduce_tree),
     ("lxml.etree", "_Attrib", xml_trees.reduce_attributes),
     ("lxml.etree", "_ElementUnicodeResult", xml_trees.reduce_text),
-    ("pygments.lexer", "RegexLexer", parts.reduce_lexer),
-    ("urllib.request", "HTTPSHandler", parts.reduce_opening),
+    ("pygments.lexer", "RegexLexer", library_parts.reduce_lexer),
+    ("urllib.request", "HTTPSHandler", library_parts.reduce_opening),
     ("zipfile._path", "InitializedState", instances.reduce_attributes),
-    ("traitlets", "HasTraits", parts.reduce_traits),
-    ("bidict", "BidictBase", parts.reduce_two_ways),
-    ("blinker.base", "Signal", references.reduce_signal),
-    ("dateutil.rrule", "rrulebase", parts.reduce_rule),
+    ("traitlets", "HasTraits", library_parts.reduce_traits),
+    ("bidict", "BidictBase", library_parts.reduce_two_ways),
+    ("blinker.base", "Signal", weak_references.reduce_signal),
+    ("dateutil.rrule", "rrulebase", library_parts.reduce_rule),
     ("tenacity", "BaseRetrying", contexts.reduce_retrying),
     ("threading", "local", contexts.reduce_local),
-    *(("structlog._output", kind, refusing.reduce_printer) for kind in ("PrintLogger", "WriteLogger")),
-    ("requests", "Response", refusing.reduce_response),
-    ("httpx", "Response", refusing.reduce_response),
-    ("builtins", "BaseException", errors.reduce_error),
+    *(("structlog._output", kind, unpicklable.reduce_printer) for kind in ("PrintLogger", "WriteLogger")),
+    ("requests", "Response", unpicklable.reduce_response),
+    ("httpx", "Response", unpicklable.reduce_response),
+    ("builtins", "BaseException", exceptions.reduce_error),
     ("builtins", "property", descriptors.reduce_property),
     ("builtins", "classmethod", descriptors.reduce_method),
     ("builtins", "staticmethod", descriptors.reduce_method),
     ("contextlib", "_GeneratorContextManagerBase", generators.reduce_manager),
     ("types", "ModuleType", namespaces.reduce_module),
-    *(("ctypes", kind, foreign.reduce_c_data) for kind in ("_SimpleCData", "Structure", "Union", "Array")),
-    ("joblib", "parallel_config", refusing.refuse("a context manager that is in use, or was")),
+    *(("ctypes", kind, ctypes_data.reduce_c_data) for kind in ("_SimpleCData", "Structure", "Union", "Array")),
+    ("joblib", "parallel_config", unpicklable.refuse("a context manager that is in use, or was")),
     ("argparse", "_AttributeHolder", attributes.reduce_with_constants),
     ("optparse", "Option", attributes.reduce_with_constants),
     ("optparse", "OptionContainer", attributes.reduce_with_constants),
-    ("logging", "Logger", refusing.reduce_logger),
+    ("logging", "Logger", unpicklable.reduce_logger),
     ("unittest.mock", "NonCallableMock", instances.reduce_attributes),
-    ("weakref", "ReferenceType", references.reduce_reference),
-    ("io", "TextIOWrapper", opened.reduce_text),
+    ("weakref", "ReferenceType", weak_references.reduce_reference),
+    ("io", "TextIOWrapper", open_files.reduce_text),
     *((module, name, compressed_files.reduce_compressed) for module, name in sorted(compressed_files.KINDS)),
     ("functools", "partialmethod", functions.reduce_partial_method),
-    ("weakref", "finalize", views.reduce_finalizer),
-    ("re", "Scanner", refusing.reduce_scanner),
+    ("weakref", "finalize", dict_views.reduce_finalizer),
+    ("re", "Scanner", unpicklable.reduce_scanner),
     ("wrapt", "BaseObjectProxy", wrapt_proxies.reduce_proxy),
-    ("threading", "Thread", refusing.refuse("a thread")),
-    ("subprocess", "Popen", refusing.refuse("a child process")),
-    ("multiprocessing.process", "BaseProcess", refusing.refuse("a child process")),
-    ("concurrent.futures", "Executor", refusing.refuse("an executor, with its threads or processes")),
-    ("concurrent.futures", "Future", refusing.reduce_future),
-    ("asyncio", "AbstractEventLoop", refusing.refuse("an event loop")),
-    ("tempfile", "_TemporaryFileWrapper", refusing.refuse("a temporary file, which is removed with its session")),
-    ("tempfile", "_TemporaryFileCloser", refusing.refuse("a temporary file, which is removed with its session")),
-    ("tempfile", "TemporaryDirectory", refusing.refuse("a temporary folder, which is removed with its session")),
+    ("threading", "Thread", unpicklable.refuse("a thread")),
+    ("subprocess", "Popen", unpicklable.refuse("a child process")),
+    ("multiprocessing.process", "BaseProcess", unpicklable.refuse("a child process")),
+    ("concurrent.futures", "Executor", unpicklable.refuse("an executor, with its threads or processes")),
+    ("concurrent.futures", "Future", unpicklable.reduce_future),
+    ("asyncio", "AbstractEventLoop", unpicklable.refuse("an event loop")),
+    ("tempfile", "_TemporaryFileWrapper", unpicklable.refuse("a temporary file, which is removed with its session")),
+    ("tempfile", "_TemporaryFileCloser", unpicklable.refuse("a temporary file, which is removed with its session")),
+    ("tempfile", "TemporaryDirectory", unpicklable.refuse("a temporary folder, which is removed with its session")),
 )
 
 
-OF_LIBRARIES_ONLY = (parts.reduce_lexer, parts.reduce_opening, parts.reduce_rule, refusing.reduce_printer)
+OF_LIBRARIES_ONLY = (
+    library_parts.reduce_lexer,
+    library_parts.reduce_opening,
+    library_parts.reduce_rule,
+    unpicklable.reduce_printer,
+)
 """Those that know nothing of what a class of a cell has besides."""
 
 
@@ -323,6 +317,8 @@ class _KnownKinds(dict[type, Reduce | None]):
         found = next((reduce for reduce in ways if not (of_cell and reduce in OF_LIBRARIES_ONLY)), None)
         if found is None and (family := containers.family_of(kind)) is not None:
             found = containers.reducer(family)
+        if found is None and of_cell and containers.is_frozen(kind):
+            found = containers.reduce_frozen
         if found is None and attributes.drops_them(kind):
             found = attributes.reduce_whole
         if found is None and attributes.names_them(kind) and not attributes.is_only_forbidden(kind):
@@ -357,7 +353,7 @@ class Reducers:
         """What stands for copies of all variables, by their identities; the same in all streams, which so are one."""
         self.pictures: dict[int, Any] = {}
         """Pictures made for pixels that are in no picture any more, by the identity of these."""
-        self.matches: dict[tuple[int, ...], refusing.Matches] = {}
+        self.matches: dict[tuple[int, ...], unpicklable.Matches] = {}
         """The first matches in texts, by what they are matches of."""
         self.begun: set[int] = set()
         """Identities of objects that `instances` has begun to take apart for the present stream."""
@@ -454,7 +450,7 @@ def reduce_named(pickler: Any, value: Any) -> Any:
     elif _ByName.has(value):
         reduced = NotImplemented
     else:
-        made = library_patches.reduce_replaced_class(value) or foreign.reduce_type(value)
+        made = library_patches.reduce_replaced_class(value) or ctypes_data.reduce_type(value)
         if made is not None:
             return made
         reduced = cloudpickle().Pickler.reducer_override(pickler, value)

@@ -13,33 +13,24 @@ from types import ModuleType
 from typing import Any
 
 from ..calls import restore_stubs, stub_names
-from . import (
-    hooks,
-    identities,
-    instances,
-    interpreter_state,
-    library_calls,
-    library_patches,
-    manifest,
-    module_sources,
-    module_state,
-    modules,
-    namespaces,
-    open_numbers,
-    registers,
-)
-from .blobs import Spool, TooLargeError
-from .buffers import BufferWriter, blobs_of
 from .cell_sources import CellSources
-from .change_detection import change_detector, fast_digest
-from .files import FileTable
-from .manifest import Packs, Place
-from .memory import without_collections
-from .outside import OutsideFiles
-from .singletons import CurrentSession
-from .unchanged_objects import UnchangedObjects
+from .current_session import CurrentSession
+from .files import descriptor_numbers
+from .files.file_table import FileTable
+from .files.outside_files import OutsideFiles
+from .library_state import library_calls, library_patches, registers
+from .modules import imported_modules, module_sources, module_state, namespaces
+from .objects import id_numbers, instances
+from .private_cloudpickle import cloudpickle
+from .session_state import hooks, interpreter_state
+from .storing import manifest
+from .storing.blobs import Spool, TooLargeError
+from .storing.buffers import BufferWriter, blobs_of
+from .storing.change_detection import change_detector, fast_digest
+from .storing.loaded_memory import without_collections
+from .storing.manifest import Packs, Place
+from .storing.unchanged_objects import UnchangedObjects
 from .units import Names, Partition, Unit
-from .vendored import cloudpickle
 
 EXCLUDED_NAMES = frozenset(
     {"__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__", "__file__", "__cached__",
@@ -91,12 +82,12 @@ class SnapshotWriter:
         self._partition = Partition(UnchangedObjects(fast_digest()))
         self._partition.read_anew = tuple(SETTING_PREFIX + name for name in interpreter_state.READ_ANEW)
         self._partition.read_alone = frozenset(UNITS_OF_PRELOADED)
-        self._modules = modules.ImportedModules(root)
+        self._modules = imported_modules.ImportedModules(root)
         self._cells = CellSources()
         self._no_main = ModuleType("__main__")
         self._earlier: dict[str, module_sources.Kept] = {}
         """The sources of modules whose files have others by now."""
-        self._numbers: list[open_numbers.Number] = []
+        self._numbers: list[descriptor_numbers.Number] = []
         """The descriptors of which variables have the numbers."""
         self.files_of: tuple[str, dict[str, Any], dict[str, Any], list[Lost]] = ("", {}, {}, [])
         """The snapshot that was taken last, the files that it has in the workspace and outside of it, and what it
@@ -121,12 +112,13 @@ class SnapshotWriter:
         sizes: dict[str, int] = {}
         self.spool.begin(limit)
         try:
-            # Before anything is quiet: for that, what a cell may have replaced is replaced once more.
-            self._cells.look()
-            patches = library_patches.capture(self._cells, of_cells)
-            library_calls.capture(self._cells, patches)
-            with quiet(), without_collections():  # nearly all that is made is given back before they begin again
-                id, new, lost = self._take(cell, futures, sizes, patches)
+            with imported_modules.not_loaded():
+                # Before anything is quiet: for that, what a cell may have replaced is replaced once more.
+                self._cells.look()
+                patches = library_patches.capture(self._cells, of_cells)
+                library_calls.capture(self._cells, patches)
+                with quiet(), without_collections():  # nearly all that is made is given back before they begin again
+                    id, new, lost = self._take(cell, futures, sizes, patches)
         except TooLargeError:
             self.spool.abort()
             return _answer(began, refused=_too_large(limit, sizes))
@@ -142,17 +134,17 @@ class SnapshotWriter:
         self, cell: int, futures: int, sizes: dict[str, int], patches: dict[str, Any]
     ) -> tuple[str, list[str], list[Lost]]:
         CurrentSession.cells = self._cells
-        CurrentSession.asks_for_identities = self._cells.any(identities.are_asked_for)
+        CurrentSession.asks_for_identities = self._cells.any(id_numbers.are_asked_for)
         CurrentSession.asks_for_attributes = self._cells.any(instances.use_dictionaries)
         values = self.variables()
         if LAST_RESULT in values and not _is_kept(values[LAST_RESULT]):
             del values[LAST_RESULT]
         self._modules.look(interpreter_state.PRELOADED, self.start.modules)
         namespaces.Detached.look(self._modules.of_workspace, values)
-        aliases = modules.aliases(values)
+        aliases = imported_modules.aliases(values)
         found, stale = self._pickled(values, aliases, patches)
         reasons: dict[str, str] = {}
-        self._numbers, refused = open_numbers.look(values, self._cells)
+        self._numbers, refused = descriptor_numbers.look(values, self._cells)
         for name in refused:
             found.pop(name, None)
         main, sys.modules["__main__"] = sys.modules["__main__"], self._new_main()
@@ -277,7 +269,11 @@ class SnapshotWriter:
             **({"functions": functions} if functions else {}),
             **({"names": names} if names else {}),
             **({"sources": self._earlier} if self._earlier else {}),
-            **({"taken out": taken_out} if (taken_out := modules.taken_out(self._main.__dict__.values())) else {}),
+            **(
+                {"taken out": taken_out}
+                if (taken_out := imported_modules.taken_out(self._main.__dict__.values()))
+                else {}
+            ),
             **({"numbers": self._numbers} if self._numbers else {}),
         }
         return {"early": json.dumps(early).encode(), "imported": self._modules.written, **self._cells.streams()}

@@ -11,18 +11,22 @@ from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
-from .classes import is_users
-from .identities import may_be_one
-from .manifest import Place
-from .object_arrays import whole_of
+from ..dict_contents import is_alone
+from .current_session import CurrentSession
+from .data.object_arrays import whole_of
+from .objects.classes import is_users
+from .objects.id_numbers import may_be_one
 from .pickling import Stream
 from .reducers import Reducers
-from .singletons import CurrentSession
-from .unchanged_objects import UnchangedObjects, UnchangedStream
+from .storing.manifest import Place
+from .storing.unchanged_objects import UnchangedObjects, UnchangedStream
 
 ROOM = 512 << 20
 """Bytes of stack; only what is used takes memory."""
 LEVELS = 200_000
+"""As many as it bears."""
+SAFE = 3_000
+"""Levels that the stack of a thread bears which is as large as usual."""
 
 Result = TypeVar("Result")
 
@@ -50,7 +54,7 @@ def with_large_stack(call: Callable[[], Result]) -> Result:
     levels, size = sys.getrecursionlimit(), threading.stack_size(ROOM)
     try:
         thread = threading.Thread(target=run, daemon=True)
-        sys.setrecursionlimit(max(levels, LEVELS))
+        sys.setrecursionlimit(LEVELS if levels < LEVELS or is_alone() else levels)
         thread.start()
         thread.join()
     finally:
@@ -399,12 +403,19 @@ def _asking_few(unit: Unit, kinds: set[Any], wanted: dict[str, Any], reducers: R
 
 
 def _stream(wanted: dict[str, Any], reducers: Reducers) -> Stream:
+    """The stream of variables; deep ones by a thread whose stack bears it, whatever limit cells have set."""
+    levels = sys.getrecursionlimit()
+    if levels > SAFE and not is_alone():  # others may need as many as there are
+        return with_large_stack(lambda: Stream(wanted, reducers))
     try:
+        sys.setrecursionlimit(min(levels, SAFE))
         return Stream(wanted, reducers)
     except Exception as error:
         if not is_recursion_error(error):
             raise
-        return with_large_stack(lambda: Stream(wanted, reducers))
+    finally:
+        sys.setrecursionlimit(levels)
+    return with_large_stack(lambda: Stream(wanted, reducers))
 
 
 def stream_of(wanted: dict[str, Any], with_nans: frozenset[str]) -> Stream:

@@ -1,0 +1,1 @@
+"""Connections of duckdb and the databases in memory that they have."""
