@@ -159,6 +159,31 @@ SESSIONS = {
         """,
         named="frame sales clean",
     ),
+    "duckdb: a table with a function of Python for a default": session(
+        """
+        import duckdb
+        con = duckdb.connect(); con.execute("create table keep as select 42 as k"); con.create_function("given", lambda x: x + 1, ["BIGINT"], "BIGINT")
+        con.execute("create table of_python (a int, b int default given(1))"); con.execute("create index by_a on of_python (a)"); con.execute("comment on table of_python is 'x'"); con.execute("create sequence s"); con.execute("create view after as select k, nextval('s') as n from keep")
+        """,
+        """
+        con.execute("select * from keep").fetchall(), con.execute("select k from after").fetchall()
+        con.execute("insert into of_python (a) values (1)")
+        """,
+        named="given of_python by_a",
+    ),
+    "sqlite: functions that are columns of temporary tables": session(
+        """
+        import sqlite3
+        def add(connection, name, function): connection.create_function(name, 1, function)
+        con = sqlite3.connect(":memory:"); add(con, "year", lambda x: x); con.execute("create table t (a)"); con.execute("insert into t values (1)"); con.commit()
+        con.execute("create temp table w (year int, a int)"); con.execute("insert into w values (2024, 1)"); con.commit()
+        """,
+        """
+        con.execute("select * from t").fetchall(), con.execute("select * from w").fetchall()
+        con.execute("select year(1)").fetchall()
+        """,
+        named="year",
+    ),
     "sqlite: a long query that is fetched in batches": session(
         """
         import sqlite3

@@ -180,9 +180,7 @@ class SnapshotReader:
             name.removeprefix(SETTING_PREFIX): value for name, value in found.items() if name.startswith(SETTING_PREFIX)
         }
         used = interpreter_state.libraries_of(settings) | sys.modules.keys()
-        imported_modules.import_again(
-            [name for name in imported if name in unused and imported_modules.root(name) in used]
-        )
+        imported_modules.import_again([one for one in imported if one in unused and imported_modules.root(one) in used])
         tracers = {name: settings.pop(name) for name in TRACERS if name in settings}
         self._restore_settings(settings)
         order = [name for name in content["variables"]["order"] if name in found]

@@ -47,6 +47,7 @@ REASONS = {
     "frame": "it was registered with a duckdb connection; register it again",
     "function": "this function was made with a duckdb connection; make it again",
     "temporary macro": "this temporary macro was made with a duckdb connection; make it again",
+    "table": "this table of a duckdb database needs a function of Python, for a default or a check; make it again",
     "macro": "this macro of a duckdb database needs what only this session has, as a function of Python; make it again",
     "view": "this view of a duckdb database reads a frame, or calls a function of Python; make it again",
     "variable": "this variable of a duckdb connection has a value that cannot be written as text; set it again",
@@ -177,12 +178,12 @@ def _answer(database: Database, connection: Any, *, in_part: bool) -> Answer:
     answer.settings = _settings(database, connection) | variables
     answer.settings |= {f"{OF_VIEW}{number}": sql for number, (kind, sql) in enumerate(own) if kind == "temporary view"}
     own += lost
-    if answer.catalog.keys() & {"view", *OF_ITS_OWN} and not answer.catalog["path"][0][0]:
+    functions = [name for _, name, *_ in answer.catalog.get("function", ()) if name not in usual_functions()]
+    own += [("function", name) for name in functions]
+    if (functions or answer.catalog.keys() & {"view", *OF_ITS_OWN}) and not answer.catalog["path"][0][0]:
         with database.catalog.cursor(connection) as cursor:
             _define(cursor, answer)
         own += [known for known in map(definitions.defined_by, answer.not_made) if known is not None]
-    if "function" in answer.catalog:
-        own += [("function", name) for _, name, *_ in answer.catalog["function"] if name not in usual_functions()]
     answer.named = sorted((kind, name) for kind, name in own if kind in REASONS)
     ((path, _, _, readonly),) = answer.catalog["path"]
     answer.path, answer.readonly = path or "", bool(readonly)
@@ -280,6 +281,8 @@ def _content(
     found = []
     with database.catalog.cursor(connection) as cursor:
         for schema, name, sql, _ in catalog.get("table", ()):
+            if sql in answer.not_made:
+                continue
             generated = _generated(cursor, schema, name, sql, catalog)
             wanted = ", ".join(one for one, of_rows in columns[schema, name] if of_rows not in generated)
             rows = cursor.sql(f"select {wanted} from {quoted(schema)}.{quoted(name)}")

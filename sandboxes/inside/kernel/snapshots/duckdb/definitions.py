@@ -83,7 +83,8 @@ def statements(cursor: Any, tables: list[tuple[str, str]]) -> tuple[list[str], l
         unsure = of_files(after)
         waiting = [statement for statement in after if statement not in unsure]
         for schema, sql in tables:
-            waiting = make_table(trial, schema, sql, waiting)
+            with contextlib.suppress(sys.modules["duckdb"].Error):  # with a function of Python for its defaults
+                waiting = make_table(trial, schema, sql, waiting)
         trial.execute("use main")
         unsure |= {statement for statement, _ in run_in_rounds(trial, waiting)}  # over views, or functions of Python
         *known, macros = _listed(trial)
@@ -96,9 +97,10 @@ OF_FILES = re.compile(r"\bread_\w+\s*\(|\b(?:from|join)\s+'|\w_scan\s*\(", re.IG
 MARK = '"'
 NAME = r'(?:"(?:[^"]|"")*"|\w+)'
 DEFINED = re.compile(
-    rf"(?:create|comment\s+on)\s+(?:temp\w*\s+)?(view|macro|column)\s+(?:{NAME}\s*\.\s*)*({NAME})", re.IGNORECASE
+    rf"(?:create|comment\s+on)\s+(?:temp\w*\s+|unique\s+)?(view|macro|column|table|index)\s+(?:{NAME}\s*\.\s*)*({NAME})",
+    re.IGNORECASE,
 )
-"""How the SQL of a view begins, as duckdb writes it, that of a macro, and that of what was written about a column."""
+"""How the SQL of a view or the like begins, as duckdb writes it, and that of what was written about it."""
 
 
 def defined_by(statement: str) -> tuple[str, str] | None:
@@ -118,7 +120,8 @@ def of_files(made: Iterable[str]) -> set[str]:
 def not_made(
     schemas: tuple[str, ...], first: tuple[str, ...], tables: tuple[tuple[str, str], ...], made: tuple[str, ...]
 ) -> list[str]:
-    """The statements for views and macros that do not work in another database with such tables."""
+    """The statements for tables, views and macros that do not work in another database."""
+    failed: list[str] = []
     with contextlib.closing(sys.modules["duckdb"].connect(":memory:")) as trial:
         for schema in schemas:
             trial.execute(f"create schema if not exists {quoted(schema)}")
@@ -127,13 +130,20 @@ def not_made(
         read = of_files(made)
         waiting = [statement for statement in made if statement not in read]
         for schema, sql in tables:
-            waiting = make_table(trial, schema, sql, waiting)
+            try:
+                waiting = make_table(trial, schema, sql, waiting)
+            except sys.modules["duckdb"].Error:
+                failed.append(sql)
         trial.execute("use main")
-        return [statement for statement, _ in run_in_rounds(trial, waiting)]
+        return [*failed, *(statement for statement, _ in run_in_rounds(trial, waiting))]
 
 
 def make_table(connection: Any, schema: str, sql: str, waiting: list[str]) -> list[str]:
-    """Make a table, which may need macros for its defaults; the statements that are still to be run."""
+    """Make a table, which may need macros for its defaults; the statements that are still to be run.
+
+    Raises:
+        duckdb.Error: It cannot be made.
+    """
     connection.execute(f"use {quoted(schema)}")
     try:
         connection.execute(sql)

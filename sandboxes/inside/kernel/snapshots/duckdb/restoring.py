@@ -66,24 +66,28 @@ def make_database(schemas: list[str], tables: list[Any], statements: list[str], 
     for statement in first or ():
         connection.execute(statement)
     for schema, name, sql, rows in tables:
-        statements = make_table(connection, schema, sql, statements)
+        try:
+            statements = make_table(connection, schema, sql, statements)
+        except duckdb.Error as error:
+            _name_as_not_made(sql, error)
+            continue
         connection.register("stepwell_rows", rows)
         connection.execute(f"insert into {quoted(schema)}.{quoted(name)} select * from stepwell_rows")
         connection.unregister("stepwell_rows")
     if tables:
         connection.execute("use main")
-    for statement, error in run_in_rounds(connection, statements):  # what it reads may be gone
-        _name_as_not_made(statement, error)
+    for statement, why_not in run_in_rounds(connection, statements):  # what it reads may be gone
+        _name_as_not_made(statement, why_not)
     return Made(connection)
 
 
 def _name_as_not_made(statement: str, error: Exception) -> None:
-    """Have a restore say that a view or a macro is not there; without any other entry there is no database."""
+    """Have a restore say that a part of a database is not there."""
     if (defined := defined_by(statement)) is None:
         raise error
     kind, name = defined
     why = f"this {kind} of a duckdb database cannot be made: {' '.join(str(error).split())[:300]}"
-    CurrentSession.not_made[f"duckdb's {name}"] = kind, why
+    CurrentSession.not_made.setdefault(f"duckdb's {name}", (kind, why))
 
 
 def connect_duckdb(made: Any, settings: dict[str, str] | None = None) -> Any:

@@ -16,6 +16,8 @@ PARTIAL = ".stepwell-"
 """How the names of files begin that the host is still copying."""
 ZEROS = bytes(64 << 10)
 """What becomes a hole in a file that is written."""
+LOOK_AGAIN = 0.02
+"""Seconds after which it is looked again which files are open, if other threads run."""
 SPARSE = 16 << 20
 """Bytes from which on a file may count as one with holes."""
 
@@ -40,6 +42,7 @@ class FileTable:
         self._trees = Trees()
         self._maps = SharedMaps()
         self._mapped: set[int] = set()
+        self._looked = 0.0
         self._open: dict[tuple[int, int], int | None] | None = None
         """The inodes of files whose times need not tell that they are written."""
 
@@ -181,8 +184,9 @@ class FileTable:
         else:
             now = time.time_ns()
             spool.count(_holes(status))
-            if self._open is None or not is_alone():  # another thread may take a lock at any time
-                self._open = own_descriptors()
+            # Another thread may take a lock at any time; for thousands of files, it is not asked each time.
+            if self._open is None or (self._looked + LOOK_AGAIN < time.monotonic() and not is_alone()):
+                self._open, self._looked = own_descriptors(), time.monotonic()
             # An empty one may be there for nothing but its lock, which closing any descriptor of it takes away.
             chunks, status = read(full, status, self._open, spool) if status.st_size else ([], status)
             seen[path] = (_key(status), now, chunks)

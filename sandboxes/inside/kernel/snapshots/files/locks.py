@@ -9,6 +9,7 @@ import fcntl
 import os
 import resource
 import stat
+import struct
 from collections.abc import Iterable
 from pickle import PicklingError
 
@@ -65,7 +66,11 @@ def own_descriptors() -> dict[tuple[int, int], int | None]:
 
 
 def _has_locks(descriptor: int) -> bool:
-    """Whether the process has locks that closing any descriptor of the file ends, as those of `flock` do not."""
+    """Whether the process may have locks that closing any descriptor of the file ends, as those of `flock` do not."""
+    with contextlib.suppress(AttributeError, OSError):  # a lock of another kind would have to wait for one
+        lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        kind: int = struct.unpack("hhqqi4x", fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, lock))[0]
+        return kind != fcntl.F_UNLCK
     try:
         with open(f"/proc/self/fdinfo/{descriptor}", encoding="utf-8") as lines:
             return any(line.startswith("lock:") and "POSIX" in line for line in lines)

@@ -76,10 +76,11 @@ def _whole(connection: Any, name: str) -> list[Statement]:
         raise PicklingError(f"a database connection with {what}: {error}") from None
 
 
-def uses(kept: Beside, names: list[str]) -> bool:
+def uses(kept: Beside, lost: set[tuple[str, str]]) -> bool:
     """Whether the statements of tables, indexes, views or triggers may use functions or collations of these names."""
-    any_of = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names)) or '(?!)'})(?!\w)", re.IGNORECASE)
-    return any(any_of.search(sql) for sql, _ in kept[1] if not INSERT.match(sql))
+    how = {"function": r"""(?<!\w)["'`\[]?{}["'`\]]?\s*\(""", "collation": r"""\bcollate\s+["'`\[]?{}(?!\w)"""}
+    any_of = "|".join(how[what].format(re.escape(name)) for name, what in lost) or "(?!)"
+    return any(re.search(any_of, sql, re.IGNORECASE) for sql, _ in kept[1] if not INSERT.match(sql))
 
 
 def inserted(kept: Beside) -> int:

@@ -112,7 +112,7 @@ def _taught(
             lost.add((name, "collation"))
         else:
             calls.append((found[0], (name, found[1]), {}))
-    if others is not None and uses(others, [name for name, _ in lost]):
+    if others is not None and uses(others, lost):
         raise PicklingError("a database connection whose temporary tables use functions or collations of yours")
     for method, given in callbacks.items():
         if is_asked or not given:
