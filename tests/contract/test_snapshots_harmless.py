@@ -96,7 +96,8 @@ SESSIONS = {
         # %%
         thread.join(); print(total)
     """,
-    "containers that say for ever what they hold": """
+    "containers that say for ever what they hold, or give it away": """
+        import collections
         class Ring(list):
             def __iter__(self):
                 while True: yield from list.__iter__(self)
@@ -112,10 +113,13 @@ SESSIONS = {
         class Frozen(frozenset):
             def __iter__(self):
                 while True: yield from frozenset.__iter__(self)
+        class Drain(collections.deque):
+            def __iter__(self):
+                while len(self): yield self.popleft()
         calls = []
         class Pages(list):
             def __iter__(self): calls.append(1); self.append(0); return list.__iter__(self)
-        held = [Ring([1, 2]), Round(a=1), Circle({3}), Frozen({4}), Pages([5])]
+        held = [Ring([1, 2]), Round(a=1), Circle({3}), Frozen({4}), Pages([5]), Drain([6, 7])]
         # %%
         print(calls, [len(one) for one in held])
     """,
@@ -146,9 +150,9 @@ SESSIONS = {
         with open("log.txt", "w") as file: file.writelines(f"{n}\\n" for n in range(100))
         writes = subprocess.Popen([sys.executable, "-c", "with open('log.txt', 'a') as file: [print(n, file=file) for n in range(100, 400_000)]"])
         idle = ThreadPoolExecutor(1); count = idle.submit(len, "a").result()
-        lines = open("log.txt"); found = [next(lines)]
+        lines = open("log.txt"); found = [next(lines)]; status = open("/proc/self/status"); name = next(status)
         # %%
-        found.append(next(lines)); print("on")
+        found.append(next(lines)); print("on", next(status).partition(":")[0])
         # %%
         found.append(next(lines)); print(found)
         # %%

@@ -43,7 +43,6 @@ SESSIONS = {
         mem.execute("select * from temp.child").fetchall(), mem.execute("pragma foreign_keys").fetchone(), mem.execute("pragma temp_store").fetchone()
         mem.execute("insert into temp.child values (8)")
         """,
-        named="total_changes",
     ),
     "sqlite: what attached databases were told": session(
         """
@@ -211,6 +210,17 @@ SESSIONS = {
         list.copy(ring), ring.tag, ring[1], next(iter(ring)), type(ring) is Ring
         len(pages), list(pages.items()), len(pages)
         list(frozen), frozen.tag is ring, keys[frozen], type(frozen) is Frozen, frozen == {1, 2, 3}
+        """,
+    ),
+    "policies of email, by name and of one's own": session(
+        """
+        import email.policy
+        from email.message import EmailMessage
+        message = EmailMessage(policy=email.policy.SMTP); message["Subject"] = "x"; message.set_content("y"); own = email.policy.default.clone(max_line_length=40); second = EmailMessage(policy=own)
+        """,
+        """
+        message.policy is email.policy.SMTP, second.policy is own, own.max_line_length, own is email.policy.default
+        message.add_attachment(b"1", maintype="application", subtype="x", filename="f") ;; message.get_content_type(), [one.policy is message.policy for one in message.iter_attachments()]
         """,
     ),
     "text in a loop that is read on": session(

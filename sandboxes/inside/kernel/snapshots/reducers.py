@@ -204,6 +204,7 @@ BASES: tuple[tuple[str, str, Reduce], ...] = (
     ("lxml.etree", "_ElementUnicodeResult", xml_trees.reduce_text),
     ("pygments.lexer", "RegexLexer", library_parts.reduce_lexer),
     ("urllib.request", "HTTPSHandler", library_parts.reduce_opening),
+    ("email._policybase", "Policy", library_parts.reduce_policy),
     ("zipfile._path", "InitializedState", instances.reduce_attributes),
     ("traitlets", "HasTraits", library_parts.reduce_traits),
     ("bidict", "BidictBase", library_parts.reduce_two_ways),

@@ -173,6 +173,23 @@ SETTINGS = (
 """What a context of encrypted connections tells of itself, beside its ciphers and how many certificates it trusts."""
 
 
+def reduce_policy(_pickler: Any, policy: Any) -> Any:
+    """A policy of `email`: those that the library has by name are compared by what they are (`policy is SMTP`)."""
+    for module in POLICIES:
+        for name, known in vars(sys.modules.get(module, object)).items():
+            if known is policy:
+                return find_in, (module, name)
+    return NotImplemented
+
+
+POLICIES = ("email.policy", "email._policybase")
+
+
+def find_in(module: str, name: str) -> Any:
+    """A variable of a module."""
+    return getattr(importlib.import_module(module), name)
+
+
 def reduce_opening(_pickler: Any, opening: Any) -> Any:
     """What opens addresses for `urllib`: since Python 3.12 it has a context like all others, which is made anew."""
     context = vars(opening).get("_context")

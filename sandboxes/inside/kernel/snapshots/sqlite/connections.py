@@ -427,7 +427,7 @@ def set_sqlite(connection: Any, state: Any) -> None:
             rows_of(connection, f"pragma {name} = {value}")
     if others:
         put_beside(connection, others)
-    if changes and not count_up(connection, changes):
+    if changes and not count_up(connection, changes) and connection.total_changes != changes[0]:
         CurrentSession.not_made["sqlite's total_changes"] = "count", COUNTED_OTHERWISE
     if attributes:
         vars(connection).update(attributes)
