@@ -164,11 +164,35 @@ SESSIONS = {
         def lazy(name):
             spec = importlib.util.find_spec(name); loader = importlib.util.LazyLoader(spec.loader); spec.loader = loader
             module = importlib.util.module_from_spec(spec); sys.modules[name] = module; loader.exec_module(module); return module
-        heavy = lazy("heavy"); colors = lazy("colorsys")
+        heavy = lazy("heavy"); colors = lazy("colorsys"); kept = lazy("sched"); _ = sys.modules.pop("sched"); _ = None
         # %%
+        print(type(kept).__name__)
         print(type(heavy).__name__, type(colors).__name__)
         # %%
         print(heavy.x, type(heavy).__name__)
+    """,
+    "a file that is read in a loop and written": """
+        with open("log.txt", "w") as file: file.writelines(f"line {n}\\n" for n in range(5000))
+        both = open("log.txt", "r+"); first = next(both)
+        # %%
+        print(both.write("new\\n")); both.close()
+        # %%
+        text = open("log.txt").read(); print(len(text), text.index("new"))
+    """,
+    "a connection that a thread reaches in many ways": """
+        import sqlite3, threading, weakref
+        con = sqlite3.connect("a.db", check_same_thread=False); con.create_function("f", 1, lambda x: x + 1); con.execute("create table t (a)"); con.executemany("insert into t values (?)", [(n,) for n in range(300)]); con.commit()
+        class Base:
+            def ask(self): return globals()["con"].execute("select sum(f(a)) from t").fetchone()
+        class Worker(Base): pass
+        stop, began, found = threading.Event(), threading.Event(), set()
+        def work(worker):
+            while not stop.is_set(): found.add(worker().ask()); began.set()
+        worker = Worker(); thread = threading.Thread(target=work, args=(weakref.ref(worker),)); thread.start()
+        # %%
+        began.wait(); began.clear(); print("on")
+        # %%
+        stop.set(); thread.join(); print(found)
     """,
     "who hears a connection in the middle of a query": """
         import sqlite3

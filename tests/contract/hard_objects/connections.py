@@ -212,6 +212,22 @@ SESSIONS = {
         list(frozen), frozen.tag is ring, keys[frozen], type(frozen) is Frozen, frozen == {1, 2, 3}
         """,
     ),
+    "connections beside deep structures, under a high limit and beside an idle thread": session(
+        """
+        import sqlite3, sys
+        from concurrent.futures import ThreadPoolExecutor
+        sys.setrecursionlimit(10_000); idle = ThreadPoolExecutor(1); count = idle.submit(len, "a").result()
+        con = sqlite3.connect(":memory:"); con.execute("create table t (a)"); con.execute("insert into t values (1)"); con.commit()
+        class Node: pass
+        root = node = Node()
+        for _ in range(20_000): node.next = Node(); node = node.next
+        """,
+        """
+        con.execute("select * from t").fetchall(), sys.getrecursionlimit()
+        type(root.next.next.next).__name__, node.__dict__
+        """,
+        named="idle",
+    ),
     "policies of email, by name and of one's own": session(
         """
         import email.policy

@@ -65,10 +65,12 @@ def _file(value: Any) -> list[Any]:
     return [where, value.writable() and "writable", at, getattr(value, "encoding", ""), whole]
 
 
-def _place(file: Any) -> int:
-    if isinstance(file, io.TextIOWrapper) and not file.writable():  # to look for the place of one that is changes it
-        return position_of(file, (file.encoding, file.errors, newline_of(file)))
-    return int(file.tell())
+def _place(file: Any) -> int | None:
+    if not isinstance(file, io.TextIOWrapper):
+        return int(file.tell())
+    if file.writable():  # in a loop it says where it is once it has been flushed, and says it wrong
+        return None
+    return position_of(file, (file.encoding, file.errors, newline_of(file)))
 
 
 def _not_compiled(value: Any) -> list[Any]:

@@ -112,7 +112,7 @@ class SnapshotWriter:
         sizes: dict[str, int] = {}
         self.spool.begin(limit)
         try:
-            with imported_modules.not_loaded():
+            with imported_modules.not_loaded(list(self._main.__dict__.values())):
                 # Before anything is quiet: for that, what a cell may have replaced is replaced once more.
                 self._cells.look()
                 patches = library_patches.capture(self._cells, of_cells)

@@ -16,6 +16,7 @@ from .current_session import CurrentSession
 from .data.object_arrays import whole_of
 from .objects.classes import is_users
 from .objects.id_numbers import may_be_one
+from .other_threads import depth, waited_for
 from .pickling import Stream
 from .reducers import Reducers
 from .storing.manifest import Place
@@ -55,8 +56,9 @@ def with_large_stack(call: Callable[[], Result]) -> Result:
     try:
         thread = threading.Thread(target=run, daemon=True)
         sys.setrecursionlimit(LEVELS if levels < LEVELS or is_alone() else levels)
-        thread.start()
-        thread.join()
+        with waited_for():
+            thread.start()
+            thread.join()
     finally:
         threading.stack_size(size)
         sys.setrecursionlimit(levels)
@@ -405,7 +407,7 @@ def _asking_few(unit: Unit, kinds: set[Any], wanted: dict[str, Any], reducers: R
 def _stream(wanted: dict[str, Any], reducers: Reducers) -> Stream:
     """The stream of variables; deep ones by a thread whose stack bears it, whatever limit cells have set."""
     levels = sys.getrecursionlimit()
-    if levels > SAFE and not is_alone():  # others may need as many as there are
+    if levels > SAFE and depth() > SAFE // 2:  # others may need as many as there are
         return with_large_stack(lambda: Stream(wanted, reducers))
     try:
         sys.setrecursionlimit(min(levels, SAFE))

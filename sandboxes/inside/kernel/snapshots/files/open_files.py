@@ -147,10 +147,7 @@ def position_of(file: Any, settings: Any) -> int:
         raise PicklingError("a text file in the middle of a loop over its lines, which another thread may read")
     if file.writable():
         file.flush()
-    place = int(answer_of_child(lambda: _place_in_loop(file, settings), among_threads=True))
-    if file.writable():
-        file.seek(place)  # since it has been flushed, it would say where it is, and say it wrong
-    return place
+    return int(answer_of_child(lambda: _place_in_loop(file, settings), among_threads=True))
 
 
 MARGIN = 16

@@ -85,17 +85,18 @@ class Lazy:
 
     now: frozenset[int] = frozenset()
     """Their identities."""
-    looked_at = 0
-    """How many modules there were when there was none of them."""
 
 
 @contextlib.contextmanager
-def not_loaded() -> Iterator[None]:
-    """Let modules that are loaded when something of them is asked for be asked without that."""
-    kind, modules = getattr(sys.modules.get("importlib.util"), "_LazyModule", None), sys.modules
-    known = list(modules.values()) if len(modules) != Lazy.looked_at else []
-    found = [one for one in known if type(one) is kind]
-    Lazy.now, Lazy.looked_at = frozenset(map(id, found)), 0 if found else len(modules)
+def not_loaded(values: Collection[Any]) -> Iterator[None]:
+    """Let modules that are loaded when something of them is asked for be asked without that.
+
+    Args:
+        values: Those of variables, which need not be found by `import`.
+    """
+    kind = getattr(sys.modules.get("importlib.util"), "_LazyModule", None)
+    found = [one for one in (*sys.modules.values(), *values) if type(one) is kind]
+    Lazy.now = frozenset(map(id, found))
     for module in found:
         object.__setattr__(module, "__class__", ModuleType)
     try:
