@@ -204,11 +204,18 @@ SESSIONS = {
             def items(self): self["more"] = len(self); return dict.items(self)
         class Frozen(frozenset):
             def __iter__(self): return iter(sorted(frozenset.__iter__(self), reverse=True))
+        from typing import NamedTuple
+        class Point(NamedTuple):
+            x: int
+            y: list
+            def __iter__(self): yield 9; yield 9
+        point = Point(3, [4]); same = point.y
         ring = Ring([1, 2]); ring.tag = "x"; pages = Pages(a=1); frozen = Frozen({3, 1, 2}); frozen.tag = ring; keys = {frozen: "found"}
         """,
         """
         list.copy(ring), ring.tag, ring[1], next(iter(ring)), type(ring) is Ring
         len(pages), list(pages.items()), len(pages)
+        point.x, point.y, point.y is same, list(point), type(point) is Point
         list(frozen), frozen.tag is ring, keys[frozen], type(frozen) is Frozen, frozen == {1, 2, 3}
         """,
     ),

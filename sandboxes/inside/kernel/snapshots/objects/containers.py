@@ -73,19 +73,25 @@ def reducer(family: type) -> Callable[[Any, Any], Any]:
 
 
 def is_frozen(kind: type) -> bool:
-    """Whether it is a class of frozen sets whose items a method of a cell gives."""
-    reads = any(_is_of_cell(kind, name) for name in READING)
-    return issubclass(kind, frozenset) and reads and not any(_is_of_cell(kind, name) for name in (*TAKEN_APART, *STATE))
+    """Whether it is a class of frozen sets or tuples whose items a method of a cell gives."""
+    if not issubclass(kind, FROZEN) or not any(_is_of_cell(kind, name) for name in READING):
+        return False
+    apart = {name for name in (*TAKEN_APART, *STATE) if _is_of_cell(kind, name)}
+    return apart <= ({"__getnewargs__"} if hasattr(kind, "_fields") else set())  # which a named tuple has of Python's
+
+
+FROZEN = (frozenset, tuple)
 
 
 def reduce_frozen(_pickler: Any, items: Any) -> Any:
-    """A frozen set of such a class, with the items that it has."""
-    return make_frozen, (type(items), list(frozenset.__iter__(items))), PLAIN.__getstate__(items)
+    """One of such a class, with the items that it has."""
+    base: Any = next(one for one in FROZEN if issubclass(type(items), one))
+    return make_frozen, (type(items), list(base.__iter__(items)), base), PLAIN.__getstate__(items)
 
 
-def make_frozen(kind: Any, items: list[Any]) -> Any:
+def make_frozen(kind: Any, items: list[Any], base: Any) -> Any:
     """The same; its class makes nothing."""
-    return frozenset.__new__(kind, items)
+    return base.__new__(kind, items)
 
 
 def reduce_numbering(_pickler: Any, numbers: Any) -> Any:
