@@ -65,11 +65,9 @@ def _file(value: Any) -> list[Any]:
     return [where, value.writable() and "writable", at, getattr(value, "encoding", ""), whole]
 
 
-def _place(file: Any) -> int | None:
+def _place(file: Any) -> int:
     if not isinstance(file, io.TextIOWrapper):
         return int(file.tell())
-    if file.writable():  # in a loop it says where it is once it has been flushed, and says it wrong
-        return None
     return position_of(file, (file.encoding, file.errors, newline_of(file)))
 
 

@@ -168,7 +168,7 @@ def run_in_rounds(connection: Any, statements: list[str]) -> list[tuple[str, Exc
                 failed.append((statement, error))
         if len(failed) == len(left):
             break
-        left = [statement for statement, _ in failed]
+        left = [statement for statement, _ in reversed(failed)]  # what was made again stands behind what needs it
     return failed
 
 

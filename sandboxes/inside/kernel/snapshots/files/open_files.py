@@ -1,5 +1,6 @@
 """Open files: reopened at their position, and never truncated."""
 
+import codecs
 import contextlib
 import ctypes
 import functools
@@ -33,9 +34,9 @@ def reduce_file(pickler: Any, file: Any) -> Any:
     mode, path = _mode(file), os.path.abspath(path)
     if not os.path.samestat(os.stat(path), os.fstat(file.fileno())):
         raise PicklingError(f"its path {path} belongs to another file by now")
-    # `flush` lets a text file say where it is although a loop over its lines hides that, and it then says it wrong.
     place = position_of(file, settings) if text else file.tell()
-    if file.writable():
+    # In a loop over its lines it would say where it is from then on, and say it wrong; so nothing may be unwritten.
+    if file.writable() and not (text and _is_in_loop(file)):
         file.flush()
     buffered = not isinstance(file, io.FileIO)
     name = _name(file)
@@ -137,54 +138,92 @@ def position_of(file: Any, settings: Any) -> int:
         PicklingError: That cannot be found out.
         ValueError: It is closed, or has bytes that are no text.
     """
-    try:
+    if not _is_in_loop(file):
         return int(file.tell())
-    except OSError:
-        pass
     if not file.seekable():
         raise PicklingError("a text file in the middle of a loop over its lines")
     if may_reach(file):  # which may read on meanwhile
         raise PicklingError("a text file in the middle of a loop over its lines, which another thread may read")
-    if file.writable():
-        file.flush()
     return int(answer_of_child(lambda: _place_in_loop(file, settings), among_threads=True))
+
+
+def _is_in_loop(file: Any) -> bool:
+    """Whether a text file does not say where it is, since a loop goes over its lines."""
+    try:
+        file.tell()
+    except OSError:
+        return True
+    return False
 
 
 MARGIN = 16
 """Bytes in which a character ends that a piece of a file has cut."""
+WINDOW = 64 << 10
+"""Bytes before it that are decoded where its lines are the same wherever one begins."""
+BY_LINES = frozenset({"utf-8", "ascii", "iso8859-1", "iso8859-15", "cp1250", "cp1251", "cp1252"})
+"""Encodings in which the end of a line is one byte that stands for nothing else."""
 
 
 def _place_in_loop(file: Any, settings: Any) -> bytes:
     """In a child: where it is, when it has read some and gives what it has of that.
 
     What it reads on comes from a pipe, with no more than the rest of a character: nobody's place in the file is moved.
-    One that is written as well goes to other places when it is read: it is read to its end by a descriptor of its own.
+    One that is written as well goes to other places when it is read: it is read to its end by a descriptor of its own,
+    which refuses what is still to be written.
     """
-    number = file.fileno()
-    left = 0
+    number, left, end = file.fileno(), 0, 0
+    by_lines = codecs.lookup(settings[0]).name in BY_LINES and not file.writable()
     if file.writable():
         read_apart(number)
         left = len(file.read())
     reached = os.lseek(number, 0, os.SEEK_CUR)
-    if reached > MAX_COUNTED:
+    if reached > MAX_COUNTED and not by_lines:
         raise PicklingError("a text file in the middle of a loop over its lines, far from its beginning")
-    # By the file's own descriptor: closing another one would end locks on it.
-    content = os.pread(number, reached + MARGIN, 0)
-    for end in range(reached, max(len(content), reached) + 1):
-        with contextlib.suppress(UnicodeDecodeError):
-            whole = len(_text(content[:end], settings).read())
-            break
-    else:
-        raise ValueError("a text file in the middle of a loop, with bytes that are no text")
+    source = os.dup(number)
+    start = max(reached - MARGIN, 0) if by_lines else 0
+    content = os.pread(source, reached - start + MARGIN, start)
+    end = _end_of_character(content, reached - start, settings, by_lines)
     if not file.writable():
-        reading, writing = os.pipe()
-        os.write(writing, content[reached:end])
-        os.close(writing)
-        os.dup2(reading, number)
-        left = len(file.read())
+        left = _left(file, number, content[reached - start : end])
+    if by_lines:
+        end, start = end + start, max(reached - WINDOW - 4 * left, 0)
+        content = os.pread(source, end - start, start)
+        begins = content.find(b"\n") + 1 if start else 0
+        if start and not begins:  # a long line
+            if reached > MAX_COUNTED:
+                raise PicklingError("a text file in the middle of a loop over its lines, one of which is long")
+            start, content = 0, os.pread(source, end, 0)
+        start, content = start + begins, content[begins:]
+        end = len(content)
+    whole = len(_text(content[:end], settings).read())
     other = _text(content[:end], settings)
     other.read(whole - left)
-    return str(other.tell()).encode()
+    return str(start + other.tell()).encode()
+
+
+def _end_of_character(content: bytes, reached: int, settings: Any, by_lines: bool) -> int:
+    """Where the character ends that was cut at a place, which a decoder has the beginning of."""
+    if by_lines:
+        rest = content[reached:]
+        return reached + (len(rest) - len(rest.lstrip(INNER)) if settings[0].lower().startswith("utf") else 0)
+    for end in range(reached, max(len(content), reached) + 1):
+        with contextlib.suppress(UnicodeDecodeError):
+            _text(content[:end], settings).read()
+            return end
+    raise ValueError("a text file in the middle of a loop, with bytes that are no text")
+
+
+INNER = bytes(range(0x80, 0xC0))
+"""Bytes of UTF-8 with which no character begins."""
+
+
+def _left(file: Any, number: int, rest: bytes) -> int:
+    """In a child: how many characters a file gives that it has read already, with the rest of the last one."""
+    reading, writing = os.pipe()
+    os.write(writing, rest)
+    os.close(writing)
+    os.dup2(reading, number)
+    return len(file.read())
 
 
 def _text(content: bytes, settings: Any) -> io.TextIOWrapper:
