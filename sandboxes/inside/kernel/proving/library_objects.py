@@ -20,7 +20,7 @@ OF_STATE_SPACE = (
     ("statsmodels.tsa.statespace.representation", "Representation"),
     ("statsmodels.tsa.statespace.initialization", "Initialization"),
 )
-"""Classes whose objects `parts.reduce_state_space` takes apart."""
+"""Classes whose objects `library_parts.reduce_state_space` takes apart."""
 MAX_ROWS = 100_000
 """Lines of a dump of a database that are looked at."""
 

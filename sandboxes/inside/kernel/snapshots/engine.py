@@ -70,7 +70,7 @@ class Engine:
         return SnapshotReader(self._main, self._taking, self._blobs).restore(id)
 
     def restore_files(self, id: str) -> dict[str, Any]:
-        """Make the files as a snapshot has them; see `returning.restore_files`. Variables are left alone."""
+        """Make the files as a snapshot has them; see `files_of_step.restore_files`. Variables are left alone."""
         with own_library().importing():
             from .files.files_of_step import restore_files
 

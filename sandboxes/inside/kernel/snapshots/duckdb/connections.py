@@ -1,7 +1,7 @@
 """Connections of duckdb: one to a file by its path, one to memory as one of those that its database has.
 
 What a connection and its database hold is asked when something ran on the database since it was last asked (see
-`duckdb_databases`), and remembered: asking takes 5 to 15 ms of processor time, most of it in duckdb.
+`databases`), and remembered: asking takes 5 to 15 ms of processor time, most of it in duckdb.
 """
 
 import contextlib

@@ -76,17 +76,10 @@ def statements(cursor: Any, tables: list[tuple[str, str]]) -> tuple[list[str], l
     after = _macros(cursor)
     wanted = _listed(cursor)
     with contextlib.closing(sys.modules["duckdb"].connect(":memory:")) as trial:
-        for (schema,) in cursor.execute(SCHEMAS).fetchall():
-            trial.execute(f"create schema if not exists {quoted(schema)}")
-        for statement in first:
-            trial.execute(statement)
-        unsure = of_files(after)
-        waiting = [statement for statement in after if statement not in unsure]
-        for schema, sql in tables:
-            with contextlib.suppress(sys.modules["duckdb"].Error):  # with a function of Python for its defaults
-                waiting = make_table(trial, schema, sql, waiting)
-        trial.execute("use main")
-        unsure |= {statement for statement, _ in run_in_rounds(trial, waiting)}  # over views, or functions of Python
+        schemas = [schema for (schema,) in cursor.execute(SCHEMAS).fetchall()]
+        failed = _make(trial, schemas, first, tables, after)
+        # Those over files are not tried; others need views, or functions of Python.
+        unsure = of_files(after) | {statement for statement in after if statement in failed}
         *known, macros = _listed(trial)
         if [*known, sorted([*macros, *unsure])] != wanted:
             raise ValueError("they are made as others")
@@ -121,21 +114,28 @@ def not_made(
     schemas: tuple[str, ...], first: tuple[str, ...], tables: tuple[tuple[str, str], ...], made: tuple[str, ...]
 ) -> list[str]:
     """The statements for tables, views and macros that do not work in another database."""
-    failed: list[str] = []
     with contextlib.closing(sys.modules["duckdb"].connect(":memory:")) as trial:
-        for schema in schemas:
-            trial.execute(f"create schema if not exists {quoted(schema)}")
-        for statement in first:
-            trial.execute(statement)
-        read = of_files(made)
-        waiting = [statement for statement in made if statement not in read]
-        for schema, sql in tables:
-            try:
-                waiting = make_table(trial, schema, sql, waiting)
-            except sys.modules["duckdb"].Error:
-                failed.append(sql)
-        trial.execute("use main")
-        return [*failed, *(statement for statement, _ in run_in_rounds(trial, waiting))]
+        return _make(trial, schemas, first, tables, made)
+
+
+def _make(
+    trial: Any, schemas: Iterable[str], first: Iterable[str], tables: Iterable[tuple[str, str]], made: Iterable[str]
+) -> list[str]:
+    """Make all in a database but what reads files; the statements that fail, because of what only a session has."""
+    failed: list[str] = []
+    for schema in schemas:
+        trial.execute(f"create schema if not exists {quoted(schema)}")
+    for statement in first:
+        trial.execute(statement)
+    read = of_files(made)
+    waiting = [statement for statement in made if statement not in read]
+    for schema, sql in tables:
+        try:
+            waiting = make_table(trial, schema, sql, waiting)
+        except sys.modules["duckdb"].Error:
+            failed.append(sql)
+    trial.execute("use main")
+    return [*failed, *(statement for statement, _ in run_in_rounds(trial, waiting))]
 
 
 def make_table(connection: Any, schema: str, sql: str, waiting: list[str]) -> list[str]:

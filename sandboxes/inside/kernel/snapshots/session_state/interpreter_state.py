@@ -35,7 +35,7 @@ class StartState:
     """What there was when the session began.
 
     Args:
-        own: A folder that is the sandbox's; see `outside.names_in`.
+        own: A folder that is the sandbox's; see `outside_files.names_in`.
     """
 
     def __init__(self, own: str = "") -> None:

@@ -264,7 +264,7 @@ OF_MODULES: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Any]]] = {
     "first weekday": ("calendar", _calendar, _set_calendar),
     "time-out of sockets": ("socket", _timeout, _set_timeout),
     "MIME types": ("mimetypes", _types, _set_types),
-    "pools of pyarrow": ("pyarrow", lambda: None, _set_pools),  # of earlier snapshots; see `library_registers`
+    "pools of pyarrow": ("pyarrow", lambda: None, _set_pools),  # of earlier snapshots; see `data_registers`
     "csv": ("csv", _csv, _set_csv),
     "folder for temporary files": ("tempfile", _tempdir, _set_tempdir),
     "decimal's default context": ("decimal", _context, _set_context),

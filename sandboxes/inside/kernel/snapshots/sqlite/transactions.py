@@ -2,7 +2,7 @@
 
 A snapshot has what the connection sees. Of a database in memory it has what was committed as well, which a forked
 child finds by rolling back; of a file that is in the file. A restore begins a transaction over what was committed and
-makes the changes between the two (see `sqlite_changes`), so that committing and rolling back lead where they would have
+makes the changes between the two (see `changes`), so that committing and rolling back lead where they would have
 led. That is tried out before it is relied on. Where it leads elsewhere the connection is named as lost, as it is with
 savepoints.
 """
