@@ -224,6 +224,59 @@ SESSIONS = {
         print(heard, signal.sigpending())
         other = subprocess.Popen(["true"], stdout=subprocess.PIPE); other.stdout.read(); signal.sigwait({signal.SIGCHLD}); print(child.wait(), other.wait())
     """,
+    "a thread that calls deep under a high limit": """
+        import sys, threading
+        sys.setrecursionlimit(20_000)
+        def deep(n): return 0 if n == 0 else 1 + deep(n - 1)
+        failed, stop, rounds = [], threading.Event(), []
+        def work():
+            while not stop.is_set():
+                try: rounds.append(deep(6000))
+                except RecursionError: failed.append(1)
+        thread = threading.Thread(target=work, daemon=True); thread.start()
+        data = [{"a": n, "b": [n, str(n)]} for n in range(100_000)]
+        # %%
+        data.append(1)
+        # %%
+        data.append(2); stop.set(); thread.join(); print(failed, set(rounds))
+    """,
+    "what a thread gives up beside a connection": """
+        import sqlite3, threading, weakref
+        con = sqlite3.connect("x.db", check_same_thread=False)
+        class Thing: pass
+        seen, (ready, go, done, end) = [], (threading.Event() for _ in range(4))
+        def work():
+            thing = Thing(); seen.append(weakref.ref(thing)); ready.set(); go.wait()
+            del thing
+            done.set(); end.wait()
+        thread = threading.Thread(target=work, daemon=True); thread.start(); ready.wait()
+        # %%
+        go.set(); done.wait(); print(seen[0]() is None); end.set()
+    """,
+    "modules that are loaded when they are used, in a dictionary": """
+        import importlib.util
+        with open("other.py", "w") as file: file.write("loaded.append(1); x = 1")
+        def lazy(name):
+            spec = importlib.util.spec_from_file_location(name, name + ".py"); loader = importlib.util.LazyLoader(spec.loader); spec.loader = loader
+            module = importlib.util.module_from_spec(spec); loader.exec_module(module); return module
+        import builtins
+        builtins.loaded = []; modules = {"other": [lazy("other")]}
+        # %%
+        print(loaded)
+        # %%
+        print(loaded, modules["other"][0].x, loaded)
+    """,
+    "a last result that is asked for its size": """
+        class Lazy:
+            asked = []
+            @property
+            def nbytes(self): self.asked.append(1); raise KeyboardInterrupt
+            def memory_usage(self): self.asked.append(2); return 0
+            def __repr__(self): return "lazy"
+        Lazy()
+        # %%
+        print(Lazy.asked)
+    """,
 }  # fmt: skip
 
 

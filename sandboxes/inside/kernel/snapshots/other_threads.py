@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from inspect import CO_OPTIMIZED
 from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, FunctionType, GeneratorType, ModuleType
 from typing import Any
 
@@ -85,6 +86,7 @@ def may_reach(value: Any) -> bool:
 def _reached_from(frames: list[FrameType]) -> set[int]:
     found: dict[int, object] = {}
     waiting: list[Any] = [one for frame in frames for one in _stack(frame)]
+    waiting += _heard_by_all()
     while waiting:
         value = waiting.pop()
         if id(value) in found or type(value) in PLAIN:
@@ -96,6 +98,15 @@ def _reached_from(frames: list[FrameType]) -> set[int]:
     return set(found)  # without the objects, which would live on
 
 
+def _heard_by_all() -> Iterator[Any]:
+    """What any function of a library may call without naming it: handlers and filters of logging."""
+    if (logging := sys.modules.get("logging")) is None:
+        return
+    yield from logging._handlerList
+    for logger in (logging.root, *logging.root.manager.loggerDict.values()):
+        yield from getattr(logger, "filters", ())
+
+
 def _held_by(value: Any) -> Iterable[Any]:
     """What code that has an object gets from it. Nobody is asked."""
     kind = type(value)
@@ -103,8 +114,7 @@ def _held_by(value: Any) -> Iterable[Any]:
         first = itertools.islice(value.values() if kind is dict else value, SAMPLE)
         return () if all(type(one) in PLAIN for one in first) else gc.get_referents(value)
     if kind is FrameType:
-        held = () if value.f_code.co_name == "<module>" else value.f_locals.values()
-        return (*held, *_named_by(value.f_code, value.f_globals))
+        return (*_locals_of(value), *_named_by(value.f_code, value.f_globals))
     if kind in SUSPENDED:
         frame = getattr(value, SUSPENDED[kind])
         return (*gc.get_referents(value), *(() if frame is None else (frame,)))
@@ -116,11 +126,27 @@ def _held_by(value: Any) -> Iterable[Any]:
     if issubclass(kind, weakref.ReferenceType):
         return (weakref.ReferenceType.__call__(value), *gc.get_referents(value))
     if issubclass(kind, type):
-        bases = type.__getattribute__(value, "__mro__")
+        bases = (*type.__getattribute__(value, "__mro__"), *type.__getattribute__(type(value), "__mro__"))
         return [one for base in bases if _is_of_session(base) for one in _space(base).values()]
     if kind is getattr(sys.modules.get("numpy"), "ndarray", None) and value.dtype.hasobject:
         raise UnknownError  # it does not show what it holds
     return gc.get_referents(value)
+
+
+def _locals_of(frame: FrameType) -> list[Any]:
+    """The local variables of a call that goes on."""
+    if frame.f_code.co_name == "<module>":
+        return []
+    space: Any = frame.f_locals
+    found = list(space.values())
+    # Up to Python 3.12 they are copied into a dictionary that lives as long as the call, and all it holds with it.
+    if type(space) is dict and frame.f_code.co_flags & CO_OPTIMIZED and sys.getrefcount(space) <= OF_FRAME:
+        space.clear()
+    return found
+
+
+OF_FRAME = 3
+"""References to the dictionary of a call's variables that only the call has: that, the name, and the question."""
 
 
 def _of_function(function: Any) -> Iterator[Any]:

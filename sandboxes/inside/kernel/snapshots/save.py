@@ -21,6 +21,7 @@ from .files.outside_files import OutsideFiles
 from .library_state import library_calls, library_patches, registers
 from .modules import imported_modules, module_sources, module_state, namespaces
 from .objects import id_numbers, instances
+from .objects.classes import is_users
 from .private_cloudpickle import cloudpickle
 from .session_state import hooks, interpreter_state
 from .storing import manifest
@@ -329,10 +330,12 @@ def _described(
 
 def _is_kept(value: Any) -> bool:
     """Whether the last result is small; what does not say how large it is counts as small."""
-    # Asked of the type first: what makes up attributes, such as a relation of duckdb, may ask a database for them.
-    size = getattr(value, "nbytes", None) if hasattr(type(value), "nbytes") else None
-    if callable(usage := getattr(type(value), "memory_usage", None)):
-        with contextlib.suppress(Exception):  # it is a frame's method, or anything of that name
+    kind, size = type(value), None
+    with contextlib.suppress(Exception):  # these are an array's and a frame's, or anything of those names
+        # Asked of the type first: what makes up attributes, such as a relation of duckdb, may ask a database for them.
+        if not is_users(kind) and hasattr(kind, "nbytes"):
+            size = value.nbytes
+        if not is_users(kind) and callable(usage := getattr(kind, "memory_usage", None)):
             size = int(getattr(usage(value), "sum", lambda: 0)())
     if not isinstance(size, int):
         size = sys.getsizeof(value, 0)

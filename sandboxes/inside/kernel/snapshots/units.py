@@ -407,17 +407,27 @@ def _asking_few(unit: Unit, kinds: set[Any], wanted: dict[str, Any], reducers: R
 def _stream(wanted: dict[str, Any], reducers: Reducers) -> Stream:
     """The stream of variables; deep ones by a thread whose stack bears it, whatever limit cells have set."""
     levels = sys.getrecursionlimit()
-    if levels > SAFE and depth() > SAFE // 2:  # others may need as many as there are
+    # The limit is that of all threads: where there are others, calls of this one use up what is too much for its stack.
+    lowered = SAFE if is_alone() else MOST_CALLS
+    if levels > SAFE and depth() > lowered // 2:
         return with_large_stack(lambda: Stream(wanted, reducers))
     try:
-        sys.setrecursionlimit(min(levels, SAFE))
-        return Stream(wanted, reducers)
+        sys.setrecursionlimit(min(levels, lowered))
+        return _deeper(min(levels, lowered) - SAFE, lambda: Stream(wanted, reducers))
     except Exception as error:
         if not is_recursion_error(error):
             raise
     finally:
         sys.setrecursionlimit(levels)
     return with_large_stack(lambda: Stream(wanted, reducers))
+
+
+MOST_CALLS = 100_000
+"""Calls that other threads may always make; Python's own take nothing of the stack, only memory."""
+
+
+def _deeper(calls: int, make: Callable[[], Stream]) -> Stream:
+    return make() if calls <= 0 else _deeper(calls - 1, make)
 
 
 def stream_of(wanted: dict[str, Any], with_nans: frozenset[str]) -> Stream:

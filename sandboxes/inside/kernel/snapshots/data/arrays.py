@@ -207,7 +207,8 @@ def reduce_memmap(pickler: Any, array: Any) -> Any:
     path = getattr(root, "filename", None)
     if not isinstance(root, numpy.memmap) or path is None or root.mode == "c" or not os.path.isfile(path):
         reduced = reduce_subclass(pickler, array)
-        is_private = getattr(root, "mode", None) == "c"
+        # One that was restored has no memory of a file behind it, and says what it was.
+        is_private = "c" in (array.mode, getattr(root, "mode", None))
         return (*reduced, (array.mode, array.offset), None, None, set_private) if is_private else reduced
     if root is not array:
         shape = array.shape, array.strides, array.dtype, array.flags.writeable

@@ -163,7 +163,7 @@ def run_in_rounds(connection: Any, statements: list[str]) -> list[tuple[str, Exc
         failed = []
         for statement in left:
             try:
-                connection.execute(statement)
+                connection.execute(statement).fetchall()  # else the next one finds it busy
             except sys.modules["duckdb"].Error as error:
                 failed.append((statement, error))
         if len(failed) == len(left):

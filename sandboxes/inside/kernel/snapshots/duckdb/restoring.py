@@ -64,7 +64,7 @@ def make_database(schemas: list[str], tables: list[Any], statements: list[str], 
     for schema in schemas:
         connection.execute(f"create schema if not exists {quoted(schema)}")
     for statement in first or ():
-        connection.execute(statement)
+        connection.execute(statement).fetchall()  # a result that is there makes it a busy one
     for schema, name, sql, rows in tables:
         try:
             statements = make_table(connection, schema, sql, statements)

@@ -1,7 +1,9 @@
 """Which modules were imported, so that they are there again before what needs them."""
 
 import contextlib
+import gc
 import importlib
+import importlib.util
 import json
 import os
 import sys
@@ -80,6 +82,11 @@ class ImportedModules:
         self.written = json.dumps(self.imported).encode()
 
 
+LAZY: Any = importlib.util._LazyModule  # type: ignore[attr-defined]
+REFERENCES = sys.getrefcount(LAZY)
+"""To the class of lazy modules while there is none."""
+
+
 class Lazy:
     """The modules that `importlib.util.LazyLoader` has made and nobody has used yet."""
 
@@ -94,8 +101,10 @@ def not_loaded(values: Collection[Any]) -> Iterator[None]:
     Args:
         values: Those of variables, which need not be found by `import`.
     """
-    kind = getattr(sys.modules.get("importlib.util"), "_LazyModule", None)
+    kind = LAZY
     found = [one for one in (*sys.modules.values(), *values) if type(one) is kind]
+    if sys.getrefcount(kind) - len(found) > REFERENCES:  # each object refers to its class, so there may be others
+        found = [one for one in gc.get_referrers(kind) if type(one) is kind]
     Lazy.now = frozenset(map(id, found))
     for module in found:
         object.__setattr__(module, "__class__", ModuleType)

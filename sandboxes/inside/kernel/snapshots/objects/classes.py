@@ -305,7 +305,7 @@ def methods_first(kind: type, state: dict[str, Any]) -> dict[str, Any]:
 def arguments_of_members(kind: Any) -> dict[str, Any]:
     """What members of an enumeration are made of, where that is not their value, as with a `__new__`."""
     base = kind._member_type_
-    if "__new_member__" not in vars(kind) and (base is object or hasattr(base, "__getnewargs__")):
+    if MAKER not in vars(kind) and (base is object or hasattr(base, "__getnewargs__")):
         return {}
     return {
         name: base.__getnewargs__(member) if hasattr(base, "__getnewargs__") else ()
@@ -313,6 +313,8 @@ def arguments_of_members(kind: Any) -> dict[str, Any]:
     }
 
 
+MAKER = "__new_member__"
+"""What an enumeration remembers of how its members were made."""
 METACLASS = ""
 """In the place of the name of a member: what makes the enumeration, if that is a cell's."""
 
@@ -360,6 +362,8 @@ def make_enum(bases: Any, name: str, values: dict[str, Any], arguments: dict[str
     kind = maker.__new__(metaclass, name, bases, space)
     if made_of:
         type.__delattr__(kind, "__init__")
+        if MAKER in vars(kind):  # the next snapshot would keep this one; what is set next brings what was there
+            type.__delattr__(kind, MAKER)
         listed = getattr(kind, "_hashable_values_", []), getattr(kind, "_unhashable_values_", [])  # since Python 3.13
         for known in (*listed, *getattr(kind, "_unhashable_values_map_", {}).values()):
             known[:] = [values[one.name] if type(one) is _Place else one for one in known]
