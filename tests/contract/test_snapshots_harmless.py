@@ -194,6 +194,27 @@ SESSIONS = {
         # %%
         stop.set(); thread.join(); print(found)
     """,
+    "a connection that a metaclass asks, and a handler of logs": """
+        import logging, sqlite3, threading
+        con, log = (sqlite3.connect(":memory:", check_same_thread=False) for _ in range(2))
+        for one in (con, log): one.create_function("f", 1, lambda x: x + 1); one.execute("create table t (a)"); one.executemany("insert into t values (?)", [(n,) for n in range(300)]); one.commit()
+        class Meta(type):
+            def ask(cls): return con.execute("select sum(f(a)) from t").fetchone()
+        class Model(metaclass=Meta): pass
+        class Handler(logging.Handler):
+            def emit(self, record): self.found = log.execute("select sum(f(a)) from t").fetchone()
+        handler = Handler(); logger = logging.getLogger("rows"); logger.addHandler(handler); logger.propagate = False
+        stop, began, found = threading.Event(), threading.Event(), set()
+        def work(model):
+            while not stop.is_set(): found.add(model.ask()); logging.getLogger("rows").warning("x"); began.set()
+        thread = threading.Thread(target=work, args=(Model,)); thread.start()
+        # %%
+        began.wait(); began.clear(); print("on")
+        # %%
+        began.wait(); began.clear(); print("on")
+        # %%
+        stop.set(); thread.join(); print(found, handler.found)
+    """,
     "who hears a connection in the middle of a query": """
         import sqlite3
         asked, heard = [], []
