@@ -1,5 +1,6 @@
 """The modules of a session are looked through again when there are others, and only then."""
 
+import subprocess
 import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -48,3 +49,27 @@ def test_what_was_there_at_the_beginning_does_not_count(tmp_path: Path, monkeypa
     table.look([], before)
     assert table.imported == [NAME]
     assert table.of_workspace == {}
+
+
+LAZY = """
+import importlib.util, sys
+from sandboxes.inside.kernel.snapshots.modules import imported_modules
+from sandboxes.inside.kernel.snapshots.modules.imported_modules import may_be_others, not_loaded
+def lazy(name):
+    spec = importlib.util.find_spec(name)
+    spec.loader = importlib.util.LazyLoader(spec.loader)
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+print(may_be_others(0))
+named = sys.modules["colorsys"] = lazy("colorsys")
+print(may_be_others(0), may_be_others(1))
+held = [lazy("wave")]
+with not_loaded([named]): print(type(held[0]) is imported_modules.LAZY)
+print(type(held[0]) is imported_modules.LAZY, type(named) is imported_modules.LAZY)
+"""
+
+
+def test_lazy_modules_are_looked_for_everywhere_only_if_there_are_more_of_them() -> None:
+    done = subprocess.run([sys.executable, "-c", LAZY], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True", "False", "False", "True", "True"]

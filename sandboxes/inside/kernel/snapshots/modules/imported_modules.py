@@ -87,6 +87,11 @@ REFERENCES = sys.getrefcount(LAZY)
 """To the class of lazy modules while there is none."""
 
 
+def may_be_others(known: int) -> bool:
+    """Whether there are more lazy modules than so many: each refers to its class. Looking takes milliseconds."""
+    return sys.getrefcount(LAZY) - known > REFERENCES
+
+
 class Lazy:
     """The modules that `importlib.util.LazyLoader` has made and nobody has used yet."""
 
@@ -101,10 +106,9 @@ def not_loaded(values: Collection[Any]) -> Iterator[None]:
     Args:
         values: Those of variables, which need not be found by `import`.
     """
-    kind = LAZY
-    found = [one for one in (*sys.modules.values(), *values) if type(one) is kind]
-    if sys.getrefcount(kind) - len(found) > REFERENCES:  # each object refers to its class, so there may be others
-        found = [one for one in gc.get_referrers(kind) if type(one) is kind]
+    found = list({id(one): one for one in (*sys.modules.values(), *values) if type(one) is LAZY}.values())
+    if may_be_others(len(found)):
+        found = [one for one in gc.get_referrers(LAZY) if type(one) is LAZY]
     Lazy.now = frozenset(map(id, found))
     for module in found:
         object.__setattr__(module, "__class__", ModuleType)
@@ -112,7 +116,7 @@ def not_loaded(values: Collection[Any]) -> Iterator[None]:
         yield
     finally:
         for module in found:
-            object.__setattr__(module, "__class__", kind)
+            object.__setattr__(module, "__class__", LAZY)
 
 
 OF_TESTS = ("types", "unittest.mock")
