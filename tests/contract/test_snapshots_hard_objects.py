@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 
 import pytest
 
@@ -91,8 +92,18 @@ async def wrong(steps: Steps, hard: HardSession, taken: SnapshotTaken) -> dict[s
     alive = await answers(steps, hard.probes)
     restored = await steps.take_up_at(taken.id)
     back = await answers(steps, hard.probes)
-    named = {re.findall(r"\w+", one.name)[-1] for one in restored.lost}
+    named = last_words(one.name for one in restored.lost)
     assert named <= set(hard.named), restored.lost
+    return differing(hard, alive, back, named)
+
+
+def last_words(names: Iterable[str]) -> set[str]:
+    """The variables and modules by which probes speak of what is named."""
+    return {re.findall(r"\w+", name)[-1] for name in names}
+
+
+def differing(hard: HardSession, alive: list[str], back: list[str], named: set[str]) -> dict[str, tuple[str, str]]:
+    """Probes whose answers differ and that speak of nothing that is named: probe → as it was, as it is."""
     return {
         probe: (before, after)
         for probe, before, after in zip(hard.probes, alive, back, strict=True)
